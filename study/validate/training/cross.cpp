@@ -134,6 +134,9 @@ class TrainingFit {
   std::vector<std::size_t> kind_of_group_;
 };
 
+// Microseconds: some hundred launches of 7 us each, which a device does not wait for all the time.
+constexpr double kNominalExpertHost = 500;
+
 // What a constant is worth before it is fitted: nothing lost, and of bytes what the operation reads and writes at
 // least.
 double nominal_value(const workload::SoftwareSpec& software, workload::SoftwareConstant constant) {
@@ -141,6 +144,7 @@ double nominal_value(const workload::SoftwareSpec& software, workload::SoftwareC
   // A gradient is added to a sum: two are read, one is written.
   if (constant == workload::SoftwareConstant::kAccumulation)
     return 3 * static_cast<double>(size_of(software.gradients).count());
+  if (constant == workload::SoftwareConstant::kExpertHost) return kNominalExpertHost;
   return workload::value_of(nominal, Architecture::kOther, constant);
 }
 

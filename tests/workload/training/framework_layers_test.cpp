@@ -135,3 +135,29 @@ TEST_CASE("buckets grow with the replicas") {
   CHECK_FALSE(has_buckets(training, 0, 1));
   CHECK_FALSE(has_buckets(training, 1, 0));
 }
+
+TEST_CASE("every pass through a layer of experts waits for its host") {
+  const auto computing = [](const TrainingSpec& training) {
+    const Job job = generate_job(training, FakeTimes()).job;
+    const ExecutionGraph& graph = job.graph(RankId(0));
+    Duration sum{};
+    for (std::uint32_t node = 0; node < graph.size(); ++node)
+      if (graph.kind(NodeId(node)) == NodeKind::kCompute) sum += graph.duration(NodeId(node)).value_or(Duration{});
+    return sum;
+  };
+  for (const Recompute recompute : {Recompute::kNone, Recompute::kFull}) {
+    TrainingSpec training = small_training(small_experts());
+    degree(training, ParallelDimension::kData) = 2;
+    training.parallel.expert = 2;
+    training.global_batch = 4 * training.micro_batch * 2;
+    training.recompute = recompute;
+    const Duration before = computing(training);
+    training.software.expert_host = Duration(1'000'000);
+    std::int64_t layers = 0;
+    for (std::int64_t layer = 0; layer < training.transformer()->layers; ++layer)
+      layers += training.transformer()->has_experts(layer) ? 1 : 0;
+    const std::int64_t passes = recompute == Recompute::kFull ? 3 : 2;
+    CHECK(layers > 0);
+    CHECK(computing(training) - before == Duration(1'000'000) * (passes * layers * training.micro_batches()));
+  }
+}

@@ -17,6 +17,8 @@ void ActionList::add(const std::vector<Operator>& operators) {
   open_.operators.insert(open_.operators.end(), operators.begin(), operators.end());
 }
 
+void ActionList::wait(Duration host) { open_.host += host; }
+
 void ActionList::weight_gradient(const std::string& name, const std::vector<Operator>& operators,
                                  ParameterCount finishes, WeightGradients place) {
   if (operators.empty() && finishes.total() == 0) return;
@@ -62,7 +64,8 @@ std::vector<Action> ActionList::take() && {
 }
 
 void ActionList::close() {
-  if (!open_.operators.empty() || open_.finishes.total() > 0) actions_.emplace_back(std::move(open_));
+  if (!open_.operators.empty() || open_.finishes.total() > 0 || open_.host > Duration::zero())
+    actions_.emplace_back(std::move(open_));
   open_ = {};
 }
 

@@ -25,6 +25,8 @@ class ActionList {
   void compute(std::string name);
   void add(const Operator& op);
   void add(const std::vector<Operator>& operators);
+  // The device waits for its host.
+  void wait(Duration host);
   // Weight gradients whose parameters are complete with them.
   void weight_gradient(const std::string& name, const std::vector<Operator>& operators, ParameterCount finishes,
                        WeightGradients place);
@@ -63,6 +65,7 @@ struct LayerShape {
   SelectiveKind selective = SelectiveKind::kScores;
   const LoraSpec* lora = nullptr;  // weights are frozen but for its adapters
   Fp8Casts fp8;
+  Duration expert_host{};   // of a pass through a layer of experts
   std::int64_t pieces = 1;  // that tensor-parallel communication and products beside it are cut into
   RecomputeModules modules;
   // kBeside: of the products that a collective of the input gradient follows; the others' inline.

@@ -132,6 +132,7 @@ std::vector<Action> forward_of(const LayerShape& shape, const Experts& e) {
   forward.compute(name);
   add_norm(shape, forward);
   forward.add(e.router);
+  forward.wait(shape.expert_host);
   forward.add(copy_rows(shape, e.sent));
   exchange(shape, name + " dispatch", e, true, forward);
   if (overlaps_shared(shape, e)) add_shared(shape, e, false, forward);
@@ -153,6 +154,7 @@ std::vector<Action> backward_of(const LayerShape& shape, const Experts& e, Param
   ActionList backward;
   backward.compute(name);
   add_residual_backward(shape, backward);
+  backward.wait(shape.expert_host);
   if (e.shared > 0) {
     if (!overlaps_shared(shape, e)) add_shared(shape, e, true, backward);
     weights.emplace_back(weight_gradient(e.shared_up));

@@ -35,7 +35,7 @@ LayerProgram price(LayerProgram layer, Bytes accumulation, const OperatorTimes& 
       if (auto* ring = std::get_if<RingExchange>(&action)) ring->cost = cost_of(ring->operators, times, taken);
       auto* compute = std::get_if<Compute>(&action);
       if (compute == nullptr) continue;
-      compute->cost = cost_of(compute->operators, times, taken);
+      compute->cost = cost_of(compute->operators, times, taken) + Cost{compute->host, {}, {}};
       const Bytes added_up = accumulation * compute->finishes.total();
       if (added_up.count() > 0)
         compute->cost = compute->cost + cost_of({ElementWise{ElementWiseKind::kAccumulate, added_up}}, times);

@@ -63,7 +63,8 @@ struct Compute {
   bool weight_gradient = false;    // nothing of this pass waits for it but the exchange of gradients
   ParameterCount finishes{};       // backward: whose gradients are complete with it
   bool beside_collective = false;  // runs while the collective just before it does
-  Cost cost{};                     // once priced: of the operators, and of adding up the gradients it finishes
+  Duration host{};                 // that it waits for the host, beside its operators
+  Cost cost{};                     // once priced: of these, and of adding up the gradients it finishes
 };
 
 // Waits for what is before it, and what is behind it waits for it.

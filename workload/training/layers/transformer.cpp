@@ -227,6 +227,7 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
   shape.selective = training.software.selective;
   if (training.lora) shape.lora = &*training.lora;
   shape.fp8 = training.software.fp8;
+  shape.expert_host = training.software.expert_host;
   const bool in_pieces = training.software.overlap_tensor == TensorOverlap::kPieces && shape.sequence_parallel;
   if (in_pieces && shape.tensor <= kMostPieces) shape.pieces = shape.tensor;
   shape.modules = training.recompute_modules;

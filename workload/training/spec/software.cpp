@@ -13,17 +13,15 @@
 namespace orrery::workload {
 namespace {
 
-constexpr std::array<std::string_view, kSoftwareConstantCount> kNames = {"gemm",  "fp8",          "traffic",
-                                                                         "flash", "accumulation", "optimizer"};
+constexpr std::array<std::string_view, kSoftwareConstantCount> kNames = {
+    "gemm", "fp8", "traffic", "flash", "accumulation", "optimizer", "expert_host"};
 
 // What one factor of traffic stands for: the kernels of layers that move memory and do little else.
 constexpr std::array<ElementWiseKind, 5> kTrafficKinds = {ElementWiseKind::kNorm, ElementWiseKind::kRotary,
                                                           ElementWiseKind::kActivation, ElementWiseKind::kAdd,
                                                           ElementWiseKind::kCopy};
 
-bool is_of_rates(SoftwareConstant constant) {
-  return constant != SoftwareConstant::kAccumulation && constant != SoftwareConstant::kOptimizer;
-}
+bool is_of_rates(SoftwareConstant constant) { return constant < SoftwareConstant::kAccumulation; }
 
 double& traffic_of(SoftwareRates& rates, ElementWiseKind kind) { return rates.traffic[static_cast<std::size_t>(kind)]; }
 
@@ -178,14 +176,17 @@ double value_of(const SoftwareSpec& software, Architecture architecture, Softwar
     case SoftwareConstant::kAccumulation:
       return static_cast<double>(software.accumulation.count());
     case SoftwareConstant::kOptimizer:
+      return static_cast<double>(software.optimizer.count());
+    case SoftwareConstant::kExpertHost:
       break;
   }
-  return static_cast<double>(software.optimizer.count());
+  return 1e6 * seconds(software.expert_host);
 }
 
 void set_value(SoftwareSpec& software, Architecture architecture, SoftwareConstant constant, double value) {
   if (constant == SoftwareConstant::kAccumulation) software.accumulation = Bytes(std::llround(value));
   if (constant == SoftwareConstant::kOptimizer) software.optimizer = Bytes(std::llround(value));
+  if (constant == SoftwareConstant::kExpertHost) software.expert_host = std::llround(1e3 * value) * Duration(1'000);
   if (!is_of_rates(constant)) return;
   const auto [rates, added] = software.rates_of.try_emplace(architecture, software.rates);
   if (added) software.fitted_of[architecture] = software.fitted;
@@ -194,7 +195,8 @@ void set_value(SoftwareSpec& software, Architecture architecture, SoftwareConsta
 }
 
 std::string value_text(SoftwareConstant constant, double value) {
-  return is_of_rates(constant) ? fmt::format("{:.3g}", value) : fmt::format("{} B", std::llround(value));
+  if (is_of_rates(constant)) return fmt::format("{:.3g}", value);
+  return fmt::format("{} {}", std::llround(value), constant == SoftwareConstant::kExpertHost ? "us" : "B");
 }
 
 std::vector<SoftwareConstant> read_fitted(Section& section, const SoftwareRates& rates, bool of_architecture) {
@@ -203,11 +205,12 @@ std::vector<SoftwareConstant> read_fitted(Section& section, const SoftwareRates&
     if (!of_architecture || is_of_rates(static_cast<SoftwareConstant>(i))) names.emplace_back(kNames[i]);
   std::vector<SoftwareConstant> constants;
   for (const std::string& word : section.words(
-           "fitted", of_architecture
-                         ? "constants of this architecture that were fitted to published training runs"
-                         : "constants that were fitted to published training runs: gemm, fp8, traffic, flash, "
-                           "accumulation, optimizer; traffic: one factor for norm, rotary, activation, add "
-                           "and copy, flash: `flash_forward` and `flash_backward` together")) {
+           "fitted",
+           of_architecture
+               ? "constants of this architecture that were fitted to published training runs"
+               : "constants that were fitted to published training runs: gemm, fp8, traffic, flash, "
+                 "accumulation, optimizer, expert_host; traffic: one factor for norm, rotary, activation, add "
+                 "and copy, flash: `flash_forward` and `flash_backward` together")) {
     const auto found = std::ranges::find(names, word);
     if (found == names.end()) {
       section.error("fitted", fmt::format("no constant '{}' is fitted here", printable(word, 40)),
@@ -272,6 +275,9 @@ SoftwareSpec read_software(Section& section) {
       "whether recomputation repeats a layer to its end; compilers of whole programs leave out its last GEMM, "
       "which the backward pass does not need");
   section.takes("step", software.step, "time of a step beside what devices do: input, logging, launches");
+  section.takes("expert_host", software.expert_host,
+                "time that devices wait for the host in a pass through a layer of experts, which reads the number of "
+                "tokens of each expert and launches many small kernels");
   read_fp8(section, software.fp8);
   section.defaulted_section("rates", "rates of kernels in training",
                             [&](Section& s) { read_rates(s, software.rates); });

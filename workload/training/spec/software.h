@@ -65,9 +65,10 @@ enum class SoftwareConstant : std::uint8_t {
   kFlash,
   kAccumulation,
   kOptimizer,
+  kExpertHost,
 };
 
-inline constexpr std::size_t kSoftwareConstantCount = 6;
+inline constexpr std::size_t kSoftwareConstantCount = 7;
 
 struct SoftwareSpec {
   std::string name;
@@ -92,6 +93,9 @@ struct SoftwareSpec {
   bool reshard_pipeline = true;   // ZeRO 3 with a pipeline: parameters are given back after every pass
   bool recompute_all = true;      // recomputation repeats also what the backward pass does not need
   Duration step{};                // that a step takes beside what the devices do
+  // That a pass through a layer of experts waits for the host, which reads how many tokens each expert gets, and
+  // launches many small kernels.
+  Duration expert_host{};
   Fp8Casts fp8;
   SoftwareRates rates;
   std::vector<SoftwareConstant> fitted;
@@ -115,10 +119,10 @@ std::string_view name_of(SoftwareConstant constant);
 // Those that kernels of this architecture run with: of its own rates where the software has some, and of the software.
 std::vector<SoftwareConstant> fitted_on(const SoftwareSpec& software, Architecture architecture);
 
-// A factor, the share of the peak of flash attention forward, or bytes.
+// A factor, the share of the peak of flash attention forward, bytes, or microseconds.
 double value_of(const SoftwareSpec& software, Architecture architecture, SoftwareConstant constant);
 
-// Of kTraffic all five factors; bytes are rounded to whole ones. Rates become the architecture's own.
+// Of kTraffic all five factors; bytes are rounded to whole ones, times to nanoseconds. Rates become the architecture's own.
 void set_value(SoftwareSpec& software, Architecture architecture, SoftwareConstant constant, double value);
 
 // "0.98", "60 B".
