@@ -327,7 +327,7 @@ Experiment load_experiment(const std::string& file, const std::vector<std::strin
   ConfigValue root = load_configuration(file, files, diagnostics);
   const std::string name = root.where.file;
   if (!diagnostics.has_errors())
-    for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
+    for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics, resolver(name, files));
   diagnostics.throw_if_errors();
   if (root.find("cluster") == nullptr && is_profile_file(file))
     throw InputError({file}, "a profile does not say on which cluster to replay it",
@@ -338,6 +338,13 @@ Experiment load_experiment(const std::string& file, const std::vector<std::strin
 Experiment read_experiment(const std::string& file, ConfigValue root, const ConfigFiles& files,
                            Diagnostics& diagnostics) {
   return read_keys(file, std::move(root), files, diagnostics, read_experiment);
+}
+
+ResolveConfig resolver(const std::string& file, const ConfigFiles& files) {
+  return [&file, &files](ConfigValue root) {
+    Diagnostics ignored;  // they come when the whole is read
+    return read_experiment(file, std::move(root), files, ignored).resolved;
+  };
 }
 
 Experiment read_machine(const std::string& name, ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics) {

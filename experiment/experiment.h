@@ -62,6 +62,9 @@ Experiment load_experiment(const std::string& file, const std::vector<std::strin
 Experiment read_experiment(const std::string& file, ConfigValue root, const ConfigFiles& files,
                            Diagnostics& diagnostics);
 
+// Fills in the defaults of an experiment, for settings that are relative to them. `file` and `files` outlive it.
+ResolveConfig resolver(const std::string& file, const ConfigFiles& files);
+
 // An experiment without a workload, whose job is made in memory: `root` has a cluster and, where they are not as by
 // default, collectives and network. `name` stands for the file.
 Experiment read_machine(const std::string& name, ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics);

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/decimal.h"
 #include "core/error.h"
 #include "core/suggest.h"
 
@@ -73,48 +74,6 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return text;
-}
-
-// A decimal number as mantissa / 10^decimals, exact.
-struct Decimal {
-  Int128 mantissa = 0;
-  int decimals = 0;
-};
-
-constexpr int kMostDigits = 24;  // leaves room for a unit's factor in 128 bits
-
-// Reads [-+]digits[.digits][e[+-]dd] at the front of `text` and removes it; digit separators '_' and ',' are refused.
-std::optional<Decimal> take_decimal(std::string_view& text) {
-  Decimal number;
-  std::size_t i = 0;
-  int digits = 0;
-  bool fraction = false;
-  for (; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '.' && !fraction) {
-      fraction = true;
-      continue;
-    }
-    if (!std::isdigit(static_cast<unsigned char>(c))) break;
-    if (++digits > kMostDigits) return std::nullopt;
-    number.mantissa = number.mantissa * 10 + (c - '0');
-    number.decimals += fraction ? 1 : 0;
-  }
-  if (digits == 0) return std::nullopt;
-  const bool exponent = i + 1 < text.size() && (text[i] == 'e' || text[i] == 'E') &&
-                        (std::isdigit(static_cast<unsigned char>(text[i + 1])) ||
-                         ((text[i + 1] == '-' || text[i + 1] == '+') && i + 2 < text.size() &&
-                          std::isdigit(static_cast<unsigned char>(text[i + 2]))));
-  if (exponent) {
-    const char* first = text.data() + i + 1 + (text[i + 1] == '+' ? 1 : 0);
-    int power = 0;
-    const auto [end, code] = std::from_chars(first, text.data() + text.size(), power);
-    if (code != std::errc{} || power > kMostDigits || power < -kMostDigits) return std::nullopt;
-    number.decimals -= power;
-    i = static_cast<std::size_t>(end - text.data());
-  }
-  text.remove_prefix(i);
-  return number;
 }
 
 // round(decimal * unit), or nothing when it does not fit in 63 bits.
@@ -243,6 +202,8 @@ constexpr const Family& family_of() {
   if constexpr (std::is_same_v<Q, Efficiency>) return kEfficiency;
 }
 
+constexpr std::array kFamilies = {&kBytes, &kBandwidth, &kTime, &kFlops, &kFlopRate, &kPower, &kCount, &kEfficiency};
+
 std::string significant(double value, std::string_view unit) {
   const int decimals = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
   return fmt::format("{:.{}f} {}", value, decimals, unit);
@@ -264,6 +225,17 @@ template Parsed<FlopRate> parse_quantity(std::string_view text);
 template Parsed<Power> parse_quantity(std::string_view text);
 template Parsed<Count> parse_quantity(std::string_view text);
 template Parsed<Efficiency> parse_quantity(std::string_view text);
+
+std::optional<double> ratio_of_units(std::string_view unit, std::string_view other) {
+  for (const Family* family : kFamilies) {
+    const Unit* of = find_unit(*family, with_short_bits(unit));
+    const Unit* in = find_unit(*family, with_short_bits(other));
+    if (of != nullptr && in != nullptr)
+      return static_cast<double>(of->numerator) * static_cast<double>(in->denominator) /
+             (static_cast<double>(of->denominator) * static_cast<double>(in->numerator));
+  }
+  return std::nullopt;
+}
 
 std::optional<std::int64_t> parse_whole_number(std::string_view text) {
   std::int64_t number = 0;

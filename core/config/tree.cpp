@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/relative.h"
 #include "core/input_files.h"
 #include "core/sha256.h"
 #include "core/suggest.h"
@@ -108,24 +109,17 @@ std::string elements_with(const ConfigValue& list, const std::string& word) {
 
 // The value a step of a --set path leads to, created if absent; null after an error.
 ConfigValue* step_into(ConfigValue& value, const std::string& part, const Location& where, Diagnostics& diagnostics) {
+  if (ConfigValue* element = element_of(value, part)) return element;
   if (value.kind == ConfigValue::Kind::kList) {
-    const bool number =
-        !part.empty() && part.size() < 8 && std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
-    const std::size_t index = number ? std::stoul(part) : value.items.size();
-    if (index >= value.items.size()) {
-      diagnostics.error(where,
-                        fmt::format("'{}' is not an element of a list of {}", printable(part), value.items.size()),
-                        "elements count from 0" + elements_with(value, part));
-      return nullptr;
-    }
-    return &*std::next(value.items.begin(), static_cast<std::ptrdiff_t>(index));
+    diagnostics.error(where, fmt::format("'{}' is not an element of a list of {}", printable(part), value.items.size()),
+                      "elements count from 0" + elements_with(value, part));
+    return nullptr;
   }
   if (value.kind == ConfigValue::Kind::kNull) value.kind = ConfigValue::Kind::kMap;
   if (value.kind != ConfigValue::Kind::kMap) {
     diagnostics.error(where, fmt::format("'{}' goes into a value that is {}", printable(part), kind_name(value.kind)));
     return nullptr;
   }
-  if (ConfigEntry* entry = value.find(part)) return &entry->value;
   value.entries.push_back({part, where, {}});
   value.entries.back().value.where = where;
   return &value.entries.back().value;
@@ -318,9 +312,28 @@ std::vector<std::string> split_key_path(std::string_view path) {
   return parts;
 }
 
+ConfigValue* element_of(ConfigValue& value, std::string_view step) {
+  if (ConfigEntry* entry = value.find(step)) return &entry->value;
+  const bool number =
+      !step.empty() && step.size() < 8 && std::ranges::all_of(step, [](char c) { return c >= '0' && c <= '9'; });
+  const std::size_t index = number ? std::stoul(std::string(step)) : value.items.size();
+  return index < value.items.size() ? &*std::next(value.items.begin(), static_cast<std::ptrdiff_t>(index)) : nullptr;
+}
+
+bool expand_named(ConfigValue& value, std::string_view folder, const ConfigFiles& files, Diagnostics& diagnostics) {
+  if (value.kind == ConfigValue::Kind::kNull && !default_file(folder).empty())
+    value = {ConfigValue::Kind::kScalar, value.where, std::string(default_file(folder)), {}, {}};
+  const bool named_file =
+      value.kind == ConfigValue::Kind::kScalar && (!folder.empty() || looks_like_path(value.scalar));
+  return !named_file || files.expand(value, folder, diagnostics);
+}
+
 void set_value(ConfigValue& root, std::string_view path, ConfigValue value, const ConfigFiles& files,
-               Diagnostics& diagnostics) {
+               Diagnostics& diagnostics, const ResolveConfig& resolve) {
   const Location where = value.where;
+  if (value.kind == ConfigValue::Kind::kScalar)
+    if (const auto factor = factor_of(value.scalar))
+      return multiply_value(root, path, *factor, where, files, diagnostics, resolve);
   ConfigValue* place = &root;
   std::string_view folder;
   for (const std::string& part : split_key_path(path)) {
@@ -328,11 +341,7 @@ void set_value(ConfigValue& root, std::string_view path, ConfigValue value, cons
       diagnostics.error(where, "an empty key: two dots in a row, or one at the start or the end");
       return;
     }
-    if (place->kind == ConfigValue::Kind::kNull && !default_file(folder).empty())
-      *place = {ConfigValue::Kind::kScalar, where, std::string(default_file(folder)), {}, {}};
-    const bool named_file =
-        place->kind == ConfigValue::Kind::kScalar && (!folder.empty() || looks_like_path(place->scalar));
-    if (named_file && !files.expand(*place, folder, diagnostics)) return;
+    if (!expand_named(*place, folder, files, diagnostics)) return;
     place = step_into(*place, part, where, diagnostics);
     if (place == nullptr) return;
     folder = folder_of_key(part);
@@ -355,10 +364,18 @@ ConfigValue parse_option(std::string_view text, std::string_view origin, Diagnos
   return parsed;
 }
 
-void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics) {
+std::string path_of_setting(std::string_view setting) {
+  std::string_view path = setting.substr(0, setting.find('='));
+  if (path.ends_with('*')) path.remove_suffix(1);
+  return std::string(path);
+}
+
+void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics,
+                   const ResolveConfig& resolve) {
   const Location where{std::string(kSettingOrigin) + printable(setting)};
   const std::size_t equals = setting.find('=');
-  if (equals == std::string::npos || equals == 0) {
+  const std::string path = path_of_setting(setting);
+  if (equals == std::string::npos || path.empty()) {
     diagnostics.error(where, "expected key.path=value", "for example --set network.model=alpha-beta");
     return;
   }
@@ -367,10 +384,10 @@ void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFi
     diagnostics.error(where, "no value after '='");
     return;
   }
+  if (setting[equals - 1] == '*') return multiply_value(root, path, text, where, files, diagnostics, resolve);
   const std::size_t errors = diagnostics.error_count();
   ConfigValue parsed = parse_option(text, where.file, diagnostics);
-  if (diagnostics.error_count() == errors)
-    set_value(root, setting.substr(0, equals), std::move(parsed), files, diagnostics);
+  if (diagnostics.error_count() == errors) set_value(root, path, std::move(parsed), files, diagnostics, resolve);
 }
 
 }  // namespace orrery

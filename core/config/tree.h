@@ -113,16 +113,30 @@ std::string_view folder_of_key(std::string_view key);
 // "dims[0].size" and "dims.0.size": the keys on the way.
 std::vector<std::string> split_key_path(std::string_view path);
 
+// The configuration with every file and default filled in, for values that are relative to a default. Throws InputError
+// where it is not a whole configuration.
+using ResolveConfig = std::function<ConfigValue(ConfigValue)>;
+
+// The element of a list or the value of a map that a step of a path leads to; null if there is none.
+ConfigValue* element_of(ConfigValue& value, std::string_view step);
+
 // Puts `value` where `path` ("a.b", "list.2.key") leads: maps on the way are created, names of files on the way are
-// expanded. Problems stand where `value` does.
+// expanded. "x2" is twice the value that is there (core/config/relative.h). Problems stand where `value` does.
 void set_value(ConfigValue& root, std::string_view path, ConfigValue value, const ConfigFiles& files,
-               Diagnostics& diagnostics);
+               Diagnostics& diagnostics, const ResolveConfig& resolve = {});
 
 // A value from the command line: a name, a path (relative to the working directory) or YAML. Every part of it stands at
 // `origin`, the option that gave it.
 ConfigValue parse_option(std::string_view text, std::string_view origin, Diagnostics& diagnostics);
 
-// Applies one `a.b=v` edit: `v` is YAML.
-void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics);
+// Applies one edit: `a.b=v`, where `v` is YAML, or `a.b*=f`, which multiplies the value that is there.
+void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics,
+                   const ResolveConfig& resolve = {});
+
+// Of an edit, the path: "a.b".
+std::string path_of_setting(std::string_view setting);
+
+// Replaces the name of a file that `value` is, of a key with this `folder`, by the contents. False after an error.
+bool expand_named(ConfigValue& value, std::string_view folder, const ConfigFiles& files, Diagnostics& diagnostics);
 
 }  // namespace orrery

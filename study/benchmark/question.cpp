@@ -67,7 +67,10 @@ ConfigValue machine_of(const CollectiveQuestion& question, const ConfigFiles& fi
   set("nodes", "--nodes", question.nodes);
   for (const std::string& setting : question.settings) {
     refuse_other_cluster(setting);
-    apply_setting(root, setting, files, diagnostics);
+    apply_setting(root, setting, files, diagnostics, [&](ConfigValue whole) {
+      Diagnostics ignored;  // they come when the whole is read
+      return experiment::read_machine(cluster_origin(question.cluster), std::move(whole), files, ignored).resolved;
+    });
   }
   set("collectives.library", "--library", question.library);
   set("collectives.launch", "--launch", question.launch);

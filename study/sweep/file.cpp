@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/relative.h"
 #include "core/suggest.h"
+#include "experiment/experiment.h"
 #include "experiment/recorded_run.h"
 
 namespace orrery::study {
@@ -36,10 +38,35 @@ void add_choice(SweepAxis& axis, std::set<std::string>& labels, SweepChoice choi
   axis.choices.push_back(std::move(choice));
 }
 
+// `values` as a range: a list of them, all standing where the range does.
+std::optional<ConfigValue> read_range(Section& section) {
+  std::string from, to, factor;
+  const Location where = section.where("values");
+  std::optional<ConfigValue> list;
+  section.repeated_section("values", "the same as a range: a value, that times `factor`, and so on",
+                           [&](Section& range) {
+                             range.needs("from", from, "first value: a quantity, a number, or relative as `x0.5`");
+                             range.needs("to", to, "largest value, if the steps come to it");
+                             range.needs("factor", factor, "what each value is multiplied by, above 1");
+                             if (!range.sound()) return;
+                             const Parsed<std::vector<std::string>> values = geometric_range(from, to, factor);
+                             if (!values.value) return section.error("values", values.problem, values.hint);
+                             list = ConfigValue{Kind::kList, where, {}, {}, {}};
+                             for (const std::string& value : *values.value)
+                               list->items.push_back({Kind::kScalar, where, value, {}, {}});
+                           });
+  return list;
+}
+
 // An axis over one key.
 void read_values(Section& section, const std::optional<std::string>& key, SweepAxis& axis) {
-  const ConfigValue* values = section.raw("values", "list", "required with `key`", "what it is set to, point by point");
-  if (values == nullptr || !key) return;
+  const ConfigValue* values = section.raw("values", "list", "required with `key`",
+                                          "what it is set to, point by point; `x2`: twice what the experiment has");
+  std::optional<ConfigValue> range;
+  const bool is_range = values != nullptr && values->kind == Kind::kMap;
+  section.when(is_range, [&] { range = read_range(section); });
+  if (values == nullptr || !key || (is_range && !range)) return;
+  if (range) values = &*range;
   if (values->kind != Kind::kList || values->items.empty())
     return section.error("values", fmt::format("'{}.values' must be a list of values", section.path()),
                          "an axis has at least one value: [8, 16]");
@@ -222,13 +249,13 @@ void read_sweep(Section& section, Sweep& sweep) {
 
 // For all points, so that no axis may take it back.
 void change_experiment(Sweep& sweep, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics) {
-  const std::string path = setting.substr(0, setting.find('='));
+  const std::string path = path_of_setting(setting);
   for (const SweepAxis& axis : sweep.axes)
     if (undone_by(axis, path) != nullptr)
       return diagnostics.error({"--set " + printable(setting)},
                                fmt::format("'{}' varies along the axis '{}'", printable(path), axis.name),
                                "change the values of the axis in the file");
-  apply_setting(sweep.experiment, setting, files, diagnostics);
+  apply_setting(sweep.experiment, setting, files, diagnostics, experiment::resolver(sweep.file, files));
 }
 
 }  // namespace
@@ -272,7 +299,7 @@ ConfigValue configuration_of(const Sweep& sweep, std::size_t point, const Config
   const std::vector<std::size_t> choices = sweep.choices_of(point);
   for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis)
     for (const SweepSetting& setting : sweep.axes[axis].choices[choices[axis]].settings)
-      set_value(root, setting.path, setting.value, files, diagnostics);
+      set_value(root, setting.path, setting.value, files, diagnostics, experiment::resolver(sweep.file, files));
   return root;
 }
 
