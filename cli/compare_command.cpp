@@ -14,6 +14,7 @@
 #include "core/input_files.h"
 #include "experiment/recorded_run.h"
 #include "experiment/run.h"
+#include "report/critical_path.h"
 #include "study/compare/compare.h"
 
 namespace orrery::cli {
@@ -50,31 +51,65 @@ auto named(const std::string& experiment, Do something) {
   }
 }
 
-void compare(const std::vector<std::string>& experiments, const Session& session) {
-  if (experiments.size() < 2)
+struct CompareOptions {
+  std::vector<std::string> experiments;
+  std::vector<std::string> changes;  // a.b=v, of --vs
+};
+
+// One column.
+struct Side {
+  std::string name;
+  std::string experiment;
+  std::vector<std::string> settings;
+};
+
+std::vector<Side> sides_of(const CompareOptions& options, const Session& session) {
+  const std::vector<std::string>& experiments = options.experiments;
+  if (!options.changes.empty() && experiments.size() > 1)
+    throw InputError({}, fmt::format("--vs changes one experiment, and there are {}", experiments.size()),
+                     "name one experiment, or leave --vs out");
+  if (options.changes.empty() && experiments.size() < 2)
     throw InputError({}, fmt::format("there is nothing to compare {} with", printable(experiments.front())),
-                     "name a second experiment behind it; `orrery run` simulates one");
-  for (const std::string& experiment : experiments) {
+                     "name a second experiment behind it, or what is different: --vs KEY=VALUE; `orrery run` simulates "
+                     "one");
+  std::vector<Side> sides;
+  const std::vector<std::string> names = short_names(experiments);
+  for (std::size_t i = 0; i < experiments.size(); ++i) sides.push_back({names[i], experiments[i], session.settings});
+  if (options.changes.empty()) return sides;
+  sides.front().name = "as it is";
+  const std::string& change = options.changes.front();
+  const std::size_t last_step = change.rfind('.', change.find('='));
+  Side changed{options.changes.size() == 1 ? printable(change.substr(last_step + 1), 20) : "with --vs",
+               experiments.front(), session.settings};
+  changed.settings.insert(changed.settings.end(), options.changes.begin(), options.changes.end());
+  sides.push_back(std::move(changed));
+  return sides;
+}
+
+void compare(const CompareOptions& options, const Session& session) {
+  const std::vector<Side> sides = sides_of(options, session);
+  for (const std::string& experiment : options.experiments) {
     note_input(experiment);
     if (!experiment::is_result(experiment, session.files)) refuse_other_kinds(experiment, session.files);
   }
   session.outputs.check();
-  const auto request_of = [&](const std::string& experiment) {
-    return experiment::RunRequest{experiment, session.settings, true, session.allow_oom};
+  const auto request_of = [&](const Side& side) {
+    return experiment::RunRequest{side.experiment, side.settings, true, session.allow_oom};
   };
   // Simulations may be long: what can be refused is refused before the first.
-  for (const std::string& experiment : experiments)
-    named(experiment, [&] { experiment::check_experiment(request_of(experiment), session.files); });
+  for (const Side& side : sides)
+    named(side.experiment, [&] { experiment::check_experiment(request_of(side), session.files); });
   std::deque<experiment::Run> runs;
   std::vector<study::NamedResult> results;
-  const std::vector<std::string> names = short_names(experiments);
-  for (std::size_t i = 0; i < experiments.size(); ++i) {
-    runs.push_back(named(experiments[i], [&] {
+  for (const Side& side : sides) {
+    runs.push_back(named(side.experiment, [&] {
       Progress progress;
-      return experiment::run_experiment(request_of(experiments[i]), session.files, std::ref(progress));
+      return experiment::run_experiment(request_of(side), session.files, std::ref(progress));
     }));
-    print_warnings(runs.back().result.warnings);
-    results.push_back({names[i], &runs.back().result});
+    const experiment::Run& run = runs.back();
+    print_warnings(run.result.warnings);
+    results.push_back({side.name, &run.result});
+    if (sides.size() == 2) results.back().path = report::critical_path(run.job, run.log, run.acting, run.result);
   }
   session.outputs.give({study::comparison_text(results), study::comparison_json(results)});
 }
@@ -82,19 +117,27 @@ void compare(const std::vector<std::string>& experiments, const Session& session
 }  // namespace
 
 void add_compare_command(CLI::App& app, Session& session) {
-  auto& experiments = session.keep<std::vector<std::string>>();
+  CompareOptions& options = session.keep<CompareOptions>();
   CLI::App& command = add_command(
       app, "compare",
       "Simulate experiments, or result.json files again, and compare: times, ratios, what explains the difference",
       {"orrery compare a100.yaml h100.yaml", "orrery compare results/result.json job.yaml",
-       "orrery compare a100.yaml h100.yaml --nodes 4 --json comparison.json"});
-  add_files(command, session, "experiments", experiments,
+       "orrery compare a100.yaml h100.yaml --nodes 4 --json comparison.json",
+       "orrery compare job.yaml --vs cluster=hgx-a800",
+       "orrery compare job.yaml --vs 'cluster.node.nics.bandwidth*=2'"});
+  add_files(command, session, "experiments", options.experiments,
             "Experiments, or result.json of runs; the first is the one to compare with")
       .required()
       ->expected(1, 64);
+  command
+      .add_option("--vs", options.changes,
+                  "Compare with the same experiment, but for this key (repeatable: all of them changed at once)")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
   add_experiment_options(command, session);
   add_outputs(command, session);
-  command.callback([&] { compare(experiments, session); });
+  command.callback([&] { compare(options, session); });
 }
 
 }  // namespace orrery::cli

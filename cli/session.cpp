@@ -125,7 +125,9 @@ void add_outputs(CLI::App& command, Session& session, const std::string& files) 
 }
 
 void add_set(CLI::App& command, std::vector<std::string>& settings, const std::string& example) {
-  command.add_option("--set", settings, fmt::format("Set a key, as in --set {} (repeatable)", example))
+  command
+      .add_option("--set", settings,
+                  fmt::format("Set a key, as in --set {} (repeatable); KEY*=FACTOR multiplies its value", example))
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all();
@@ -137,6 +139,12 @@ void add_nodes(CLI::App& command, Session& session) {
           "--nodes", [&session](const std::string& nodes) { session.settings.push_back("nodes=" + nodes); },
           "Number of nodes, as --set nodes=N (default: the experiment's)")
       ->type_name("N");
+}
+
+void add_jobs(CLI::App& command, unsigned& jobs, const std::string& what) {
+  command.add_option("--jobs", jobs, fmt::format("Number of {} at a time (default: one per core)", what))
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096).description(""));
 }
 
 void add_experiment_options(CLI::App& command, Session& session) {

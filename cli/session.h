@@ -68,6 +68,8 @@ void add_nodes(CLI::App& command, Session& session);
 void add_dependencies(CLI::App& command, std::string& dependencies);
 // Of benchmarks: --nodes, --gpus-per-node, --launch.
 void add_benchmark_machine(CLI::App& command, study::CollectiveQuestion& machine);
+// --jobs; `what` as "points to simulate".
+void add_jobs(CLI::App& command, unsigned& jobs, const std::string& what);
 // Of experiments: --set, --nodes, --allow-oom.
 void add_experiment_options(CLI::App& command, Session& session);
 
@@ -77,6 +79,7 @@ inline constexpr const char* kNodesAbout = "Number of nodes (default: the cluste
 
 void add_run_command(CLI::App& app, Session& session);
 void add_compare_command(CLI::App& app, Session& session);
+void add_explain_command(CLI::App& app, Session& session);
 void add_sweep_command(CLI::App& app, Session& session);
 void add_check_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);

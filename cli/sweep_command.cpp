@@ -14,8 +14,8 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/config/quantity_text.h"
-#include "core/input_files.h"
 #include "core/in_parallel.h"
+#include "core/input_files.h"
 #include "study/sweep/sweep.h"
 
 namespace orrery::cli {
@@ -131,9 +131,7 @@ void add_sweep_command(CLI::App& app, Session& session) {
                   {"orrery sweep sweep.yaml", "orrery sweep sweep.yaml --nodes 2 --jobs 2 --out results"});
   add_file(command, session, "sweep", options.file, "Sweep (YAML or JSON)").required();
   add_experiment_options(command, session);
-  command.add_option("--jobs", options.jobs, "Number of points to simulate at a time (default: one per core)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 4096).description(""));
+  add_jobs(command, options.jobs, "points to simulate");
   add_outputs(command, session, "points.csv, table.txt, result.json and each point's result-NUMBER.json");
   command.callback([&] { session.exit_code = sweep(options, session); });
 }

@@ -2,9 +2,13 @@
 #include "study/compare/compare.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <map>
+#include <span>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -50,7 +54,137 @@ std::string explanation(const NamedResult& run, const std::map<std::string, doub
   return text + "\n";
 }
 
+// --- of two runs
+
+constexpr std::string_view kNothing = "-";
+constexpr std::size_t kMostSettings = 3, kLines = 23, kWidth = 80;  // of a screen
+
+using FlatSettings = std::vector<std::pair<std::string, std::string>>;
+
+void flatten(const ConfigValue& value, const std::string& path, FlatSettings& flat) {
+  if (value.kind == ConfigValue::Kind::kScalar) flat.emplace_back(path, value.scalar);
+  std::size_t index = 0;
+  for (const ConfigValue& item : value.items) flatten(item, fmt::format("{}[{}]", path, index++), flat);
+  for (const ConfigEntry& entry : value.entries)
+    if (entry.key != "source" && entry.key != "assumed" && entry.key != "fitted")
+      flatten(entry.value, path.empty() ? entry.key : fmt::format("{}.{}", path, entry.key), flat);
+}
+
+// "layer * attention" of "layer 12 attention": what the layers, micro-batches or buckets of a job have in common.
+std::string without_numbers(const std::string& name) {
+  std::string text;
+  for (std::size_t first = 0; first <= name.size();) {
+    const std::size_t end = std::min(name.find(' ', first), name.size());
+    const std::string word = name.substr(first, end - first);
+    text += (first == 0 ? "" : " ") + (parse_whole_number(word) ? std::string("*") : word);
+    first = end + 1;
+  }
+  return text;
+}
+
+std::vector<OperationDifference> largest_first(const std::map<std::string, OperationDifference>& by_name) {
+  std::vector<OperationDifference> differences;
+  for (const auto& [name, difference] : by_name) differences.push_back(difference);
+  std::ranges::stable_sort(differences, std::ranges::greater{},
+                           [](const OperationDifference& one) { return std::chrono::abs(one.difference()); });
+  return differences;
+}
+
+std::string settings_text(const std::vector<NamedResult>& runs) {
+  const auto differences = differing_settings(runs[0].result->experiment, runs[1].result->experiment);
+  if (differences.empty()) return "\nno setting differs\n";
+  report::Table table;
+  table.column("setting", report::Table::Align::kLeft);
+  table.column("first", report::Table::Align::kLeft);
+  table.column("second", report::Table::Align::kLeft);
+  for (const SettingDifference& one : std::span(differences).first(std::min(differences.size(), kMostSettings)))
+    table.row({printable(one.key, 38), printable(one.first, 16), printable(one.second, 16)});
+  std::string text = "\n" + table.text();
+  if (differences.size() > kMostSettings)
+    text += fmt::format("  {} more with --json\n", differences.size() - kMostSettings);
+  return text;
+}
+
+std::size_t lines_of(const std::string& text) {
+  std::size_t lines = 0, first = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; first = end + 1, end = text.find('\n', first))
+    lines += std::max<std::size_t>(1, (end - first + kWidth - 1) / kWidth);
+  return lines;
+}
+
+// As many as fit below the text `above`.
+std::string operations_text(const std::vector<NamedResult>& runs, const std::string& above) {
+  if (!runs[0].path || !runs[1].path) return {};
+  std::map<std::string, OperationDifference> by_name;
+  OperationDifference all{"all", {}, {}}, other{"other operations", {}, {}};
+  const auto add = [](OperationDifference& to, const OperationDifference& one) {
+    to.first += one.first;
+    to.second += one.second;
+  };
+  for (const OperationDifference& one : differing_operations(*runs[0].path, *runs[1].path)) {
+    std::string name = without_numbers(one.what);
+    OperationDifference& same = by_name[name];
+    same.what = std::move(name);
+    add(same, one);
+    add(all, one);
+  }
+  constexpr std::size_t kAround = 4, kLeast = 3;  // lines of the heading and the sums; operations in any case
+  const std::size_t lines = lines_of(above) + kAround;
+  const std::size_t most = std::max(kLeast, kLines - std::min(kLines, lines));
+  std::vector<OperationDifference> shown = largest_first(by_name);
+  for (std::size_t i = most; i < shown.size(); ++i) add(other, shown[i]);
+  if (shown.size() > most) {
+    shown.resize(most);
+    shown.push_back(other);
+  }
+  shown.push_back(all);
+  report::Table table;
+  table.column("operations on the critical path", report::Table::Align::kLeft);
+  table.column("first");
+  table.column("second");
+  table.column("difference");
+  for (const OperationDifference& one : shown)
+    table.row(
+        {printable(one.what, 40), rounded(one.first), rounded(one.second), signed_time(seconds(one.difference()))});
+  return "\n" + table.text();
+}
+
 }  // namespace
+
+std::vector<SettingDifference> differing_settings(const ConfigValue& first, const ConfigValue& second) {
+  FlatSettings of_first, of_second;
+  flatten(first, "", of_first);
+  flatten(second, "", of_second);
+  const std::map<std::string, std::string> left(of_first.begin(), of_first.end());
+  const std::map<std::string, std::string> right(of_second.begin(), of_second.end());
+  std::vector<SettingDifference> differences;
+  for (const auto& [key, value] : of_first) {
+    const auto other = right.find(key);
+    const std::string text = other == right.end() ? std::string(kNothing) : other->second;
+    if (text != value) differences.push_back({key, value, text});
+  }
+  for (const auto& [key, value] : of_second)
+    if (!left.contains(key)) differences.push_back({key, std::string(kNothing), value});
+  return differences;
+}
+
+std::vector<OperationDifference> differing_operations(const report::CriticalPath& first,
+                                                      const report::CriticalPath& second) {
+  std::map<std::string, OperationDifference> by_name;
+  const auto take = [&](const report::CriticalPath& path, Duration OperationDifference::*time) {
+    Duration rest{};  // what of the path no operation has: time before the first
+    for (const report::PathShare& part : path.parts) rest += part.time;
+    for (const report::PathShare& one : path.operations) {
+      by_name[one.what].*time += one.time;
+      rest -= one.time;
+    }
+    if (rest > Duration::zero()) by_name["before the first operation"].*time += rest;
+  };
+  take(first, &OperationDifference::first);
+  take(second, &OperationDifference::second);
+  for (auto& [name, difference] : by_name) difference.what = name;
+  return largest_first(by_name);
+}
 
 std::string comparison_text(const std::vector<NamedResult>& runs) {
   std::vector<std::map<std::string, double>> parts;
@@ -84,7 +218,9 @@ std::string comparison_text(const std::vector<NamedResult>& runs) {
   std::string text = table.text() + "\n";
   for (std::size_t i = 1; i < runs.size(); ++i)
     text += explanation(runs[i], parts[i], parts[0], seconds(runs[i].result->finish) - seconds(runs[0].result->finish));
-  return text;
+  if (runs.size() != 2) return text;
+  text += settings_text(runs);
+  return text + operations_text(runs, text);
 }
 
 nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs) {
@@ -96,7 +232,19 @@ nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs) {
     for (const report::Part& part : report::mean_parts(*run.result)) parts[part.name] = part.seconds;
     list.push_back({{"name", run.name}, {"time_s", time}, {"ratio", first > 0 ? time / first : 1}, {"parts_s", parts}});
   }
-  return {{"schema", "orrery.comparison/1"}, {"runs", std::move(list)}};
+  nlohmann::ordered_json document = {{"schema", "orrery.comparison/1"}, {"runs", std::move(list)}};
+  if (runs.size() != 2) return document;
+  nlohmann::ordered_json& settings = document["settings"] = nlohmann::ordered_json::array();
+  for (const SettingDifference& one : differing_settings(runs[0].result->experiment, runs[1].result->experiment))
+    settings.push_back({{"key", one.key}, {"first", one.first}, {"second", one.second}});
+  if (!runs[0].path || !runs[1].path) return document;
+  nlohmann::ordered_json& operations = document["operations"] = nlohmann::ordered_json::array();
+  for (const OperationDifference& one : differing_operations(*runs[0].path, *runs[1].path))
+    operations.push_back({{"what", printable(one.what, 200)},
+                          {"first_s", seconds(one.first)},
+                          {"second_s", seconds(one.second)},
+                          {"difference_s", seconds(one.difference())}});
+  return document;
 }
 
 }  // namespace orrery::study

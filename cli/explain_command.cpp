@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include <optional>
+#include <string>
+
+#include "cli/output.h"
+#include "cli/session.h"
+#include "core/in_parallel.h"
+#include "core/input_files.h"
+#include "experiment/recorded_run.h"
+#include "study/explain/explain.h"
+
+namespace orrery::cli {
+namespace {
+
+struct ExplainOptions {
+  std::string experiment;
+  unsigned jobs = hardware_threads();
+};
+
+void explain(const ExplainOptions& options, const Session& session) {
+  if (!experiment::is_result(options.experiment, session.files)) refuse_other_kinds(options.experiment, session.files);
+  note_input(options.experiment);
+  session.outputs.check();
+  Progress progress;
+  const study::Explanation explanation = study::explain(
+      {options.experiment, session.settings, session.allow_oom, options.jobs}, session.files, progress.of("variants"));
+  progress.clear();
+  print_warnings(explanation.warnings);
+  session.outputs.give({study::explanation_text(explanation), study::explanation_json(explanation)});
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app, Session& session) {
+  ExplainOptions& options = session.keep<ExplainOptions>();
+  CLI::App& command = add_command(
+      app, "explain",
+      "Simulate an experiment again with every resource improved, and with plans near its own: what helps",
+      {"orrery explain job.yaml", "orrery explain job.yaml --set cluster=hgx-a800 --json - | jq .resources[0]"});
+  add_file(command, session, "experiment", options.experiment,
+           "Experiment (YAML or JSON), a result.json, or a PyTorch profile to replay")
+      .required();
+  add_experiment_options(command, session);
+  add_jobs(command, options.jobs, "simulations");
+  add_outputs(command, session, "summary.txt and result.json");
+  command.callback([&] { explain(options, session); });
+}
+
+}  // namespace orrery::cli

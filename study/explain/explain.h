@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// What would make a job faster: the experiment is simulated again with each resource of its cluster improved, without
+// its perturbation, and with the plans beside its own. Nothing is concluded from the one simulation; every figure is
+// that of an experiment that settings (a.b=v) make of this one, and `run --set` gives the same to the picosecond.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/config/tree.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "report/result.h"
+#include "study/explain/resources.h"
+
+namespace orrery::study {
+
+// The experiment with some settings.
+struct Variant {
+  std::string name;
+  std::vector<std::string> settings;
+  Duration time{};                         // of an iteration, if it was simulated
+  std::optional<report::TrainingRun> run;  // of a job with `workload.tokens`
+  std::string refusal = {};                // why it was not, in a phrase
+
+  bool ran() const { return refusal.empty(); }
+};
+
+struct ExplainedResource {
+  Resource resource;
+  Variant slightly;  // 1.1 times as good
+  Variant twice;
+
+  // d ln t / d ln r, from 1.1 times as much: -0.4 where 1 % more of it saves 0.4 %. Nothing where it was not simulated.
+  std::optional<double> sensitivity(Duration time) const;
+};
+
+struct Explanation {
+  Variant base;                              // without settings
+  std::string job;                           // "llama2-13b of 13.0 B parameters, ..."; empty of traces
+  std::string devices;                       // "32 ranks on 32 devices a800-sxm-80gb"
+  bool computes_as_measured = false;         // traces' durations, which no device changes
+  std::vector<ExplainedResource> resources;  // what saves most when it is doubled first
+  std::vector<Variant> changes;              // without perturbation, and other plans; the fastest first
+  std::vector<Problem> warnings;
+};
+
+struct ExplainRequest {
+  std::string file;                   // an experiment, or a result
+  std::vector<std::string> settings;  // a.b=v, of all variants
+  bool allow_oom = false;
+  unsigned jobs = 1;  // variants at a time
+};
+
+using ExplainProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+// Throws InputError and StuckError where the experiment itself cannot be simulated; a variant that cannot says why.
+Explanation explain(const ExplainRequest& request, const ConfigFiles& files, const ExplainProgress& progress = {});
+
+// What a person reads, on one screen.
+std::string explanation_text(const Explanation& explanation);
+// The document "orrery.explain/1".
+nlohmann::ordered_json explanation_json(const Explanation& explanation);
+
+}  // namespace orrery::study

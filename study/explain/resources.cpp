@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "study/explain/resources.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "core/config/quantity_text.h"
+#include "core/error.h"
+
+namespace orrery::study {
+namespace {
+
+using Kind = ConfigValue::Kind;
+
+constexpr std::array<std::string_view, 4> kNoResources = {"source", "assumed", "prices", "nccl"};
+constexpr std::string_view kNic = "nic", kHostLink = "pcie";
+
+const ConfigValue* child(const ConfigValue& value, std::string_view key) {
+  const ConfigEntry* entry = value.find(key);
+  return entry == nullptr ? nullptr : &entry->value;
+}
+
+template <class Quantity>
+bool is_positive(const ConfigValue& value) {
+  const Parsed<Quantity> parsed =
+      value.kind == Kind::kScalar ? parse_quantity<Quantity>(value.scalar) : Parsed<Quantity>{};
+  return parsed.value && parsed.value->count() > 0;
+}
+
+// Links are called as results call them.
+class Finder {
+ public:
+  std::vector<Resource> find(const ConfigValue& resolved) && {
+    const ConfigValue* workload = child(resolved, "workload");
+    const ConfigValue* precision = workload == nullptr ? nullptr : child(*workload, "precision");
+    if (precision != nullptr) precision_ = precision->scalar;
+    if (const ConfigValue* cluster = child(resolved, "cluster")) walk(*cluster, "cluster", "cluster");
+    if (const ConfigValue* memory = child(resolved, "memory")) walk(*memory, "memory", "remote memory");
+    add_together(fmt::format("{} and {} bandwidth", kNic, kHostLink), true, [](const Resource& link) {
+      return link.name == fmt::format("{} bandwidth", kNic) || link.name == fmt::format("{} bandwidth", kHostLink);
+    });
+    add_together("bandwidth of all links", false, [](const Resource& link) {
+      return link.is_link && !link.is_delay && link.name.find(" and ") == std::string::npos;
+    });
+    return std::move(resources_);
+  }
+
+ private:
+  void walk(const ConfigValue& value, const std::string& path, const std::string& link) {
+    std::size_t index = 0;
+    for (const ConfigValue& item : value.items) walk(item, fmt::format("{}[{}]", path, index++), name_of(item, link));
+    for (const ConfigEntry& entry : value.entries) {
+      const std::string below = fmt::format("{}.{}", path, entry.key);
+      const bool is_scalar = entry.value.kind == Kind::kScalar;
+      if (std::ranges::find(kNoResources, entry.key) != kNoResources.end()) continue;
+      if (is_scalar)
+        add_link(entry.value, below, link_of(path, entry.key, link));
+      else if (entry.key == "device")
+        add_device(entry.value, below);
+      else if (folder_of_key(entry.key) != "links")  // a kind of link, whose figures the link itself has
+        walk(entry.value, below,
+             name_of(entry.value, entry.key == "nics" ? std::string(kNic) : named(entry.key, link)));
+    }
+  }
+
+  // Of a map that is a link, or links.
+  static std::string name_of(const ConfigValue& map, const std::string& otherwise) {
+    const ConfigValue* name = child(map, "class");
+    if (name == nullptr) name = child(map, "name");
+    return name != nullptr && name->kind == Kind::kScalar ? printable(name->scalar, 40) : otherwise;
+  }
+
+  static std::string named(const std::string& key, const std::string& above) {
+    return key == "scale_out" ? "scale-out" : key == "capacities" || key == "fabric" || key == "remote" ? above : key;
+  }
+
+  // A key may say itself what it is of.
+  static std::string link_of(const std::string& path, std::string key, const std::string& link) {
+    if (key.starts_with("host_")) return std::string(kHostLink);
+    if (!path.ends_with(".capacities")) return link;
+    if (key.ends_with("_latency")) key.resize(key.rfind('_'));
+    std::ranges::replace(key, '_', '-');
+    return key;
+  }
+
+  void add_link(const ConfigValue& value, const std::string& path, const std::string& link) {
+    if (is_positive<Bandwidth>(value)) add(link + " bandwidth", value, path, false).is_link = true;
+    if (is_positive<Duration>(value)) add(link + " latency", value, path, true).is_link = true;
+  }
+
+  void add_device(const ConfigValue& device, const std::string& path) {
+    if (const ConfigValue* peaks = child(device, "peak"))
+      for (const ConfigEntry& peak : peaks->entries)
+        if (is_positive<FlopRate>(peak.value)) {
+          Resource& compute = add("device compute", peak.value, fmt::format("{}.peak.{}", path, peak.key), false);
+          if (peak.key == precision_) compute.now = peak.value.scalar;
+        }
+    const ConfigValue* memory = child(device, "memory");
+    const ConfigValue* bandwidth = memory == nullptr ? nullptr : child(*memory, "bandwidth");
+    if (bandwidth != nullptr) add("device memory bandwidth", *bandwidth, path + ".memory.bandwidth", false);
+    if (const ConfigValue* compute = child(device, "compute"))
+      for (const ConfigEntry& entry : compute->entries)
+        if (is_positive<Duration>(entry.value))
+          add("kernel launch", entry.value, fmt::format("{}.compute.{}", path, entry.key), true);
+  }
+
+  Resource& add(const std::string& name, const ConfigValue& value, const std::string& path, bool is_delay) {
+    auto known = std::ranges::find(resources_, name, &Resource::name);
+    if (known == resources_.end()) {
+      resources_.push_back({name, value.scalar, {}, is_delay, false});
+      known = std::prev(resources_.end());
+    }
+    known->keys.push_back(path);
+    return *known;
+  }
+
+  // Several as one.
+  template <class Choose>
+  void add_together(std::string name, bool is_link, const Choose& choose) {
+    Resource together{std::move(name), {}, {}, false, is_link};
+    std::size_t count = 0;
+    for (const Resource& resource : resources_) {
+      if (!choose(resource)) continue;
+      ++count;
+      if (is_link && together.now.empty()) together.now = resource.now;
+      together.keys.insert(together.keys.end(), resource.keys.begin(), resource.keys.end());
+    }
+    if (count > 1) resources_.push_back(std::move(together));
+  }
+
+  std::string precision_;  // that the job computes in
+  std::vector<Resource> resources_;
+};
+
+// The plan of the only generated job.
+class Plan {
+ public:
+  explicit Plan(const ConfigValue& workload) : workload_(workload) {}
+
+  std::vector<Neighbour> neighbours() && {
+    add_tensor();
+    add_micro_batch();
+    add_recomputation();
+    return std::move(list_);
+  }
+
+ private:
+  const ConfigValue* at(std::string_view section, std::string_view key) const {
+    const ConfigValue* map = child(workload_, section);
+    return map == nullptr ? nullptr : child(*map, key);
+  }
+  std::int64_t number(std::string_view section, std::string_view key) const {
+    const ConfigValue* value = at(section, key);
+    return value == nullptr ? 1 : parse_whole_number(value->scalar).value_or(1);
+  }
+
+  // Ranks move between tensor and data parallelism; `data: rest` follows by itself.
+  void add_tensor() {
+    const std::int64_t tensor = number("parallel", "tensor"), data = number("parallel", "data");
+    const ConfigValue* written = at("parallel", "data");
+    const bool is_rest = written != nullptr && !parse_whole_number(written->scalar);
+    const auto add = [&](std::int64_t new_tensor, std::int64_t new_data, std::string refusal) {
+      Neighbour plan{is_rest ? fmt::format("tensor {}, data: rest", new_tensor)
+                             : fmt::format("tensor {}, data {}", new_tensor, new_data),
+                     {fmt::format("workload.parallel.tensor={}", new_tensor)},
+                     std::move(refusal)};
+      if (!is_rest) plan.settings.push_back(fmt::format("workload.parallel.data={}", new_data));
+      const ConfigValue* sequence = at("parallel", "sequence");
+      if (new_tensor == 1 && sequence != nullptr && parse_boolean(sequence->scalar).value_or(false))
+        plan.settings.emplace_back("workload.parallel.sequence=false");
+      list_.push_back(std::move(plan));
+    };
+    if (tensor % 2 == 0) add(tensor / 2, data * 2, "");
+    add(tensor * 2, data / 2,
+        !is_rest && data % 2 != 0 ? fmt::format("data {} cannot be halved", data) : std::string());
+  }
+
+  void add_micro_batch() {
+    const std::int64_t micro = number("batch", "micro");
+    const auto add = [&](std::int64_t size) {
+      list_.push_back({fmt::format("micro-batch {}", size), {fmt::format("workload.batch.micro={}", size)}});
+    };
+    if (micro % 2 == 0) add(micro / 2);
+    add(micro * 2);
+  }
+
+  void add_recomputation() {
+    const ConfigValue* now = child(workload_, "recompute");
+    for (const std::string_view other : {"none", "selective", "full"})
+      if (now != nullptr && now->scalar != other)
+        list_.push_back({fmt::format("recompute {}", other), {fmt::format("workload.recompute={}", other)}});
+  }
+
+  const ConfigValue& workload_;
+  std::vector<Neighbour> list_;
+};
+
+}  // namespace
+
+std::string_view factor_of(Better better) { return better == Better::kTwice ? "2" : "1.1"; }
+
+std::vector<std::string> settings_of(const Resource& resource, Better better) {
+  constexpr std::string_view kHalf = "0.5", kSlightlyLess = "0.909091";  // 1 / 1.1
+  const std::string_view factor = !resource.is_delay         ? factor_of(better)
+                                  : better == Better::kTwice ? kHalf
+                                                             : kSlightlyLess;
+  std::vector<std::string> settings;
+  for (const std::string& key : resource.keys) settings.push_back(fmt::format("{}*={}", key, factor));
+  return settings;
+}
+
+std::vector<Resource> resources_of(const ConfigValue& resolved) { return Finder().find(resolved); }
+
+std::vector<Neighbour> neighbours_of(const ConfigValue& resolved) {
+  const ConfigValue* workload = child(resolved, "workload");
+  if (workload == nullptr || child(*workload, "model") == nullptr) return {};
+  return Plan(*workload).neighbours();
+}
+
+}  // namespace orrery::study

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// What of an experiment could be better: the resources of its cluster, and the plans beside that of its job. Both are
+// found in the resolved configuration, and each is nothing but settings (a.b=v) of that experiment.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config/tree.h"
+
+namespace orrery::study {
+
+// What is bought as one: all its keys are multiplied at once.
+struct Resource {
+  std::string name;  // "nvlink bandwidth"
+  std::string now;   // the value of the first key, of peaks that of the job's precision: "300 GB/s"; empty of all links
+  std::vector<std::string> keys;
+  bool is_delay = false;  // less of it is better
+  bool is_link = false;   // one of the links, not of a device nor all of them
+};
+
+// How much better a resource is made.
+enum class Better { kSlightly, kTwice };
+// 1.1 or 2 of a resource; what a delay is divided by.
+std::string_view factor_of(Better better);
+// "cluster.node.fabric.bandwidth*=1.1"; of a delay the reciprocal.
+std::vector<std::string> settings_of(const Resource& resource, Better better);
+
+// By class of links their bandwidth and latency, the devices' peaks, memory and launches. Links of one name are one
+// resource, whatever they belong to; NICs and what joins them to the devices are one beside each by itself, and so are
+// all links together, because one may hold the other up.
+std::vector<Resource> resources_of(const ConfigValue& resolved);
+
+// A plan near that of the job.
+struct Neighbour {
+  std::string name;  // "tensor 4, data 8"
+  std::vector<std::string> settings;
+  std::string refusal = {};  // why there is none, if so
+};
+
+// Of a generated job, if it is the only one: half and twice the tensor parallelism, on as many ranks, half and twice
+// the micro-batch, other recomputation.
+std::vector<Neighbour> neighbours_of(const ConfigValue& resolved);
+
+}  // namespace orrery::study

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/config/quantity_text.h"
+#include "report/table.h"
+#include "study/explain/explain.h"
+
+namespace orrery::study {
+namespace {
+
+using report::Table;
+
+constexpr std::size_t kMostResources = 9, kMostChanges = 6;  // of a screen of 24 lines
+constexpr std::size_t kWidth = 80;
+constexpr double kLeast = 0.0005;  // share of the time that is worth a mention
+
+// Of the time as it is; nothing of what was not simulated.
+std::optional<double> saving(const Variant& variant, const Variant& base) {
+  if (!variant.ran() || base.time <= Duration::zero()) return std::nullopt;
+  return 1 - seconds(variant.time) / seconds(base.time);
+}
+
+std::string share_text(std::optional<double> share) {
+  if (!share) return "-";
+  const std::string text = fmt::format("{:.1f} %", 100 * *share);
+  return text == "-0.0 %" ? "0.0 %" : text;
+}
+
+std::string time_text(const Variant& variant) { return variant.ran() ? rounded(variant.time) : "-"; }
+
+std::string run_text(const Variant& variant) { return variant.run ? report::days_text(variant.run->seconds) : "-"; }
+
+std::string cost_text(const Variant& variant) {
+  if (!variant.run || !variant.run->cost) return "-";
+  return three_digits(*variant.run->cost, std::array{"", " K", " M", " B", " T", " Q"});
+}
+
+std::string heading(const Explanation& explanation) {
+  std::string text = fmt::format("iteration time {}: {}\n", rounded(explanation.base.time), explanation.devices);
+  if (!explanation.job.empty()) text += fmt::format("{}\n", explanation.job);
+  if (explanation.base.run) {
+    text += fmt::format("training takes {}", run_text(explanation.base));
+    if (explanation.base.run->cost) text += fmt::format(" and costs {}", cost_text(explanation.base));
+    text += "\n";
+  }
+  if (explanation.computes_as_measured) text += "computing takes as long as the traces say, on whatever device\n";
+  return text;
+}
+
+bool helps(const ExplainedResource& resource, const Explanation& explanation) {
+  return saving(resource.twice, explanation.base).value_or(0) >= kLeast;
+}
+
+// "nvlink bandwidth (twice as much saves 7.1 %)".
+std::string named_saving(const ExplainedResource& resource, const Explanation& explanation) {
+  return fmt::format("{} ({} saves {})", resource.resource.name,
+                     resource.resource.is_delay ? "half of it" : "twice as much",
+                     share_text(saving(resource.twice, explanation.base)));
+}
+
+std::string advice(const Explanation& explanation) {
+  const std::vector<ExplainedResource>& resources = explanation.resources;
+  if (resources.empty() || !helps(resources.front(), explanation))
+    return "no resource of the cluster would make it faster\n";
+  std::string text = fmt::format("what helps most: {}\n", named_saving(resources.front(), explanation));
+  const auto link = std::ranges::find_if(resources, [](const auto& one) { return one.resource.is_link; });
+  if (link == resources.end() || !helps(*link, explanation)) return text + "of the links: none would make it faster\n";
+  return text + fmt::format("of the links: {}\n", named_saving(*link, explanation));
+}
+
+std::string resources_text(const Explanation& explanation) {
+  const auto helpful = std::ranges::count_if(explanation.resources,
+                                             [&](const ExplainedResource& one) { return helps(one, explanation); });
+  const auto shown =
+      std::span(explanation.resources).first(std::min(static_cast<std::size_t>(helpful), kMostResources));
+  if (shown.empty()) return {};
+  std::vector<std::string> names, now, slightly, twice, savings, sensitivities, runs, costs;
+  for (const ExplainedResource& resource : shown) {
+    names.push_back(printable(resource.resource.name, 24));
+    now.push_back(resource.resource.now.empty() ? "-" : printable(resource.resource.now, 12));
+    slightly.push_back(time_text(resource.slightly));
+    twice.push_back(time_text(resource.twice));
+    savings.push_back(share_text(saving(resource.twice, explanation.base)));
+    const auto sensitivity = resource.sensitivity(explanation.base.time);
+    sensitivities.push_back(sensitivity ? fmt::format("{:.3f}", *sensitivity) : "-");
+    runs.push_back(run_text(resource.twice));
+    costs.push_back(cost_text(resource.twice));
+  }
+  Table table;
+  table.column_of("resource", names, Table::Align::kLeft);
+  table.column_of("now", now);
+  // A whole run says more than one iteration, and there is no place for both.
+  if (!explanation.base.run) table.column_of("x1.1", slightly);
+  if (!explanation.base.run) table.column_of("x2", twice);
+  table.column_of("saves", savings);
+  table.column_of("run", runs);
+  table.column_of("cost", costs);
+  table.column_of("dlnt/dlnr", sensitivities);
+  std::string text = table.text();
+  if (shown.size() < explanation.resources.size())
+    text +=
+        fmt::format("  {} more, of which twice as much saves {} at most\n", explanation.resources.size() - shown.size(),
+                    share_text(saving(explanation.resources[shown.size()].twice, explanation.base)));
+  return text;
+}
+
+std::string changes_text(const Explanation& explanation) {
+  if (explanation.changes.empty()) return {};
+  const auto shown = std::span(explanation.changes).first(std::min(explanation.changes.size(), kMostChanges));
+  std::vector<std::string> names, times, savings, runs, costs, refusals;
+  std::size_t widest = 0;
+  for (const Variant& change : shown) widest = std::max(widest, change.name.size());
+  for (const Variant& change : shown) {
+    names.push_back(change.name);
+    times.push_back(time_text(change));
+    savings.push_back(share_text(saving(change, explanation.base)));
+    runs.push_back(run_text(change));
+    costs.push_back(cost_text(change));
+    constexpr std::size_t kColumns = 25;  // of the figures
+    const std::size_t left = kWidth - std::min(kWidth - 24, widest + kColumns + (explanation.base.run ? 18 : 0));
+    refusals.push_back(change.ran() ? "-" : printable(change.refusal, left));
+  }
+  Table table;
+  table.column_of("other plan", names, Table::Align::kLeft);
+  table.column_of("time", times);
+  table.column_of("saves", savings);
+  table.column_of("run", runs);
+  table.column_of("cost", costs);
+  table.column_of("not simulated", refusals, Table::Align::kLeft);
+  std::string text = "\n" + table.text();
+  if (shown.size() < explanation.changes.size())
+    text += fmt::format("  {} more with --json\n", explanation.changes.size() - shown.size());
+  return text;
+}
+
+nlohmann::ordered_json variant_json(const Variant& variant, const Variant& base) {
+  nlohmann::ordered_json json = {{"settings", variant.settings}};
+  if (!variant.ran()) {
+    json["refused"] = variant.refusal;
+    return json;
+  }
+  json["iteration_time_s"] = seconds(variant.time);
+  json["speedup"] = variant.time > Duration::zero() ? seconds(base.time) / seconds(variant.time) : 1;
+  json["saved_s"] = seconds(base.time) - seconds(variant.time);
+  if (variant.run) json["run_s"] = variant.run->seconds;
+  if (variant.run && variant.run->cost) json["cost"] = *variant.run->cost;
+  return json;
+}
+
+}  // namespace
+
+std::string explanation_text(const Explanation& explanation) {
+  return heading(explanation) + advice(explanation) + "\n" + resources_text(explanation) + changes_text(explanation);
+}
+
+nlohmann::ordered_json explanation_json(const Explanation& explanation) {
+  const Variant& base = explanation.base;
+  nlohmann::ordered_json resources = nlohmann::ordered_json::array(), changes = nlohmann::ordered_json::array();
+  for (const ExplainedResource& one : explanation.resources) {
+    const auto sensitivity = one.sensitivity(base.time);
+    resources.push_back({{"name", one.resource.name},
+                         {"now", one.resource.now},
+                         {"keys", one.resource.keys},
+                         {"sensitivity", sensitivity ? nlohmann::ordered_json(*sensitivity) : nlohmann::ordered_json()},
+                         {"x1.1", variant_json(one.slightly, base)},
+                         {"x2", variant_json(one.twice, base)}});
+  }
+  for (const Variant& change : explanation.changes) {
+    nlohmann::ordered_json json = {{"name", change.name}};
+    json.update(variant_json(change, base));
+    changes.push_back(std::move(json));
+  }
+  nlohmann::ordered_json document = {{"schema", "orrery.explain/1"},
+                                     {"iteration_time_s", seconds(base.time)},
+                                     {"computes_as_measured", explanation.computes_as_measured}};
+  if (base.run) document["run_s"] = base.run->seconds;
+  if (base.run && base.run->cost) document["cost"] = *base.run->cost;
+  document["resources"] = std::move(resources);
+  document["changes"] = std::move(changes);
+  return document;
+}
+
+}  // namespace orrery::study
