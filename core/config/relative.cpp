@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/config/decimal.h"
+#include "core/suggest.h"
 
 namespace orrery {
 namespace {
@@ -81,6 +82,24 @@ ConfigValue* take_default(ConfigValue& root, std::span<const std::string> parts,
   return place;
 }
 
+// What the step that leads nowhere may have meant; the keys beside it are known.
+std::string hint_for(ConfigValue& root, std::string_view path) {
+  ConfigValue* place = &root;
+  for (const std::string& part : split_key_path(path)) {
+    ConfigValue* const below = element_of(*place, part);
+    if (below != nullptr) {
+      place = below;
+      continue;
+    }
+    std::vector<std::string> keys;
+    for (const ConfigEntry& entry : place->entries) keys.push_back(entry.key);
+    const std::vector<std::string> likely = likely_names(part, keys);
+    if (likely.size() == 1) return fmt::format("did you mean '{}'?", likely.front());
+    break;
+  }
+  return fmt::format("give it one: {}=VALUE; `orrery list keys` knows all keys", printable(path));
+}
+
 // As above; says what is wrong.
 ConfigValue* default_value(ConfigValue& root, std::string_view path, const Location& where, Diagnostics& diagnostics,
                            const ResolveConfig& resolve) {
@@ -92,7 +111,7 @@ ConfigValue* default_value(ConfigValue& root, std::string_view path, const Locat
     why = fmt::format("; which default it would have is not known: {}", error.problems().front().message);
   }
   diagnostics.error(where, fmt::format("'{}' has no value that could be multiplied{}", printable(path), why),
-                    fmt::format("give it one: {}=VALUE; `orrery list keys` knows all keys", printable(path)));
+                    hint_for(root, path));
   return nullptr;
 }
 

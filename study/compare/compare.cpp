@@ -57,7 +57,7 @@ std::string explanation(const NamedResult& run, const std::map<std::string, doub
 // --- of two runs
 
 constexpr std::string_view kNothing = "-";
-constexpr std::size_t kMostSettings = 3, kLines = 23, kWidth = 80;  // of a screen
+constexpr std::size_t kLines = 23, kWidth = 80;  // of a screen
 
 using FlatSettings = std::vector<std::pair<std::string, std::string>>;
 
@@ -90,26 +90,27 @@ std::vector<OperationDifference> largest_first(const std::map<std::string, Opera
   return differences;
 }
 
-std::string settings_text(const std::vector<NamedResult>& runs) {
-  const auto differences = differing_settings(runs[0].result->experiment, runs[1].result->experiment);
-  if (differences.empty()) return "\nno setting differs\n";
-  report::Table table;
-  table.column("setting", report::Table::Align::kLeft);
-  table.column("first", report::Table::Align::kLeft);
-  table.column("second", report::Table::Align::kLeft);
-  for (const SettingDifference& one : std::span(differences).first(std::min(differences.size(), kMostSettings)))
-    table.row({printable(one.key, 38), printable(one.first, 16), printable(one.second, 16)});
-  std::string text = "\n" + table.text();
-  if (differences.size() > kMostSettings)
-    text += fmt::format("  {} more with --json\n", differences.size() - kMostSettings);
-  return text;
-}
-
 std::size_t lines_of(const std::string& text) {
   std::size_t lines = 0, first = 0;
   for (std::size_t end = text.find('\n'); end != std::string::npos; first = end + 1, end = text.find('\n', first))
     lines += std::max<std::size_t>(1, (end - first + kWidth - 1) / kWidth);
   return lines;
+}
+
+// Fewer where there is already much `above`.
+std::string settings_text(const std::vector<NamedResult>& runs, const std::string& above) {
+  const auto differences = differing_settings(runs[0].result->experiment, runs[1].result->experiment);
+  if (differences.empty()) return "\nno setting differs\n";
+  const std::size_t most = std::min<std::size_t>(differences.size(), lines_of(above) > kLines / 2 ? 1 : 3);
+  report::Table table;
+  table.column("setting", report::Table::Align::kLeft);
+  table.column("first", report::Table::Align::kLeft);
+  table.column("second", report::Table::Align::kLeft);
+  for (const SettingDifference& one : std::span(differences).first(most))
+    table.row({printable(one.key, 38), printable(one.first, 16), printable(one.second, 16)});
+  std::string text = "\n" + table.text();
+  if (differences.size() > most) text += fmt::format("  {} more with --json\n", differences.size() - most);
+  return text;
 }
 
 // As many as fit below the text `above`.
@@ -219,7 +220,7 @@ std::string comparison_text(const std::vector<NamedResult>& runs) {
   for (std::size_t i = 1; i < runs.size(); ++i)
     text += explanation(runs[i], parts[i], parts[0], seconds(runs[i].result->finish) - seconds(runs[0].result->finish));
   if (runs.size() != 2) return text;
-  text += settings_text(runs);
+  text += settings_text(runs, text);
   return text + operations_text(runs, text);
 }
 

@@ -162,20 +162,21 @@ class Plan {
     const std::int64_t tensor = number("parallel", "tensor"), data = number("parallel", "data");
     const ConfigValue* written = at("parallel", "data");
     const bool is_rest = written != nullptr && !parse_whole_number(written->scalar);
-    const auto add = [&](std::int64_t new_tensor, std::int64_t new_data, std::string refusal) {
-      Neighbour plan{is_rest ? fmt::format("tensor {}, data: rest", new_tensor)
-                             : fmt::format("tensor {}, data {}", new_tensor, new_data),
-                     {fmt::format("workload.parallel.tensor={}", new_tensor)},
-                     std::move(refusal)};
-      if (!is_rest) plan.settings.push_back(fmt::format("workload.parallel.data={}", new_data));
-      const ConfigValue* sequence = at("parallel", "sequence");
-      if (new_tensor == 1 && sequence != nullptr && parse_boolean(sequence->scalar).value_or(false))
-        plan.settings.emplace_back("workload.parallel.sequence=false");
-      list_.push_back(std::move(plan));
-    };
-    if (tensor % 2 == 0) add(tensor / 2, data * 2, "");
-    add(tensor * 2, data / 2,
-        !is_rest && data % 2 != 0 ? fmt::format("data {} cannot be halved", data) : std::string());
+    if (tensor % 2 == 0) add_tensor(tensor / 2, is_rest ? std::nullopt : std::optional(data * 2));
+    if (is_rest || data % 2 == 0)
+      add_tensor(tensor * 2, is_rest ? std::nullopt : std::optional(data / 2));
+    else
+      list_.push_back({fmt::format("tensor {}", tensor * 2), {}, fmt::format("data {} cannot be halved", data)});
+  }
+
+  void add_tensor(std::int64_t tensor, std::optional<std::int64_t> data) {
+    Neighbour plan{fmt::format("tensor {}, data{}", tensor, data ? fmt::format(" {}", *data) : ": rest"),
+                   {fmt::format("workload.parallel.tensor={}", tensor)}};
+    if (data) plan.settings.push_back(fmt::format("workload.parallel.data={}", *data));
+    const ConfigValue* sequence = at("parallel", "sequence");
+    if (tensor == 1 && sequence != nullptr && parse_boolean(sequence->scalar).value_or(false))
+      plan.settings.emplace_back("workload.parallel.sequence=false");
+    list_.push_back(std::move(plan));
   }
 
   void add_micro_batch() {

@@ -121,8 +121,9 @@ std::string changes_text(const Explanation& explanation) {
     savings.push_back(share_text(saving(change, explanation.base)));
     runs.push_back(run_text(change));
     costs.push_back(cost_text(change));
-    constexpr std::size_t kColumns = 25;  // of the figures
-    const std::size_t left = kWidth - std::min(kWidth - 24, widest + kColumns + (explanation.base.run ? 18 : 0));
+    constexpr std::size_t kFigures = 25, kOfRun = 17, kPhrase = 15;  // columns that they take; that a phrase needs
+    const std::size_t taken = widest + kFigures + (explanation.base.run ? kOfRun : 0);
+    const std::size_t left = kWidth - std::min(kWidth - kPhrase, taken);
     refusals.push_back(change.ran() ? "-" : printable(change.refusal, left));
   }
   Table table;

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""compare_test.py PROGRAM: `compare JOB --vs` is `compare` of two files, its operations sum to the difference of the
+times to the picosecond, and its answer fits a screen."""
+import json
+import sys
+from pathlib import Path
+
+from orrery_program import SOURCE, Checks, Program, scratch_folder
+
+STUDIES = SOURCE / "configs" / "studies"
+LLAMA = STUDIES / "llama2-13b-four-nodes.yaml"
+CHANGES = [["cluster=hgx-a800"], ["cluster=dgx-h100", "workload.software=megatron-2022"], ["workload.parallel.tensor=4"],
+           ["workload.parallel={tensor: 4, pipeline: 2, data: rest}"], ["cluster.node.fabric.bandwidth*=2"],
+           ["workload.recompute=full", "workload.batch.micro=2"], ["network.model=alpha-beta"], ["nodes=4"]]
+
+
+def compare(program, folder, *arguments):
+    outcome = program.run(["compare", *map(str, arguments), "--json", "-"], folder, seconds=120)
+    return json.loads(outcome.stdout)
+
+
+def vs(changes):
+    return [word for change in changes for word in ("--vs", change)]
+
+
+def picoseconds(seconds):
+    return round(seconds * 1e12)
+
+
+def check_sums(checks, document, what):
+    first, second = (picoseconds(run["time_s"]) for run in document["runs"])
+    operations = document["operations"]
+    differences = [picoseconds(one["second_s"]) - picoseconds(one["first_s"]) for one in operations]
+    checks.check(sum(differences) == second - first, f"{what}: operations sum to the difference",
+                 (sum(differences), second - first))
+    checks.check(sum(picoseconds(one["first_s"]) for one in operations) == first, f"{what}: and to the first time")
+    sizes = [abs(difference) for difference in differences]
+    checks.check(sizes == sorted(sizes, reverse=True), f"{what}: the largest difference is first")
+    names = [one["what"] for one in operations]
+    checks.check(len(set(names)) == len(names), f"{what}: each name once")
+
+
+def check_changes(program, checks, folder):
+    for changes in CHANGES:
+        document = compare(program, folder, LLAMA, *vs(changes))
+        check_sums(checks, document, " ".join(changes))
+    checks.check(not document["settings"] and document["runs"][0]["time_s"] == document["runs"][1]["time_s"],
+                 "a setting that the job has changes nothing", document["settings"])
+    changed = compare(program, folder, LLAMA, *vs(["workload.parallel.tensor=4"]))["settings"]
+    checks.check(changed == [{"key": "workload.parallel.tensor", "first": "8", "second": "4"}], "what differs", changed)
+
+
+def check_files(program, checks, folder):
+    (folder / "a.yaml").write_text(LLAMA.read_text())
+    (folder / "b.yaml").write_text(LLAMA.read_text().replace("cluster: dgx-a100", "cluster: hgx-a800"))
+    files = compare(program, folder, "a.yaml", "b.yaml")
+    same = compare(program, folder, "a.yaml", "--vs", "cluster=hgx-a800")
+    for key in ("settings", "operations"):
+        checks.check(files[key] == same[key], f"{key} are those of the two files")
+    checks.check([run["time_s"] for run in files["runs"]] == [run["time_s"] for run in same["runs"]], "and the times")
+    check_sums(checks, files, "two files")
+    traces = compare(program, folder, STUDIES / "replay-a100.yaml", STUDIES / "replay-a800.yaml")
+    check_sums(checks, traces, "traces")
+    several = compare(program, folder, "a.yaml", "b.yaml", LLAMA)
+    checks.check("operations" not in several, "operations are of two")
+
+
+def check_screens(program, checks, folder):
+    for changes in CHANGES:
+        outcome = program.run(["compare", str(LLAMA), *vs(changes)], folder, seconds=120)
+        lines = outcome.stdout.splitlines()
+        height = sum(max(1, -(-len(line) // 80)) for line in lines)
+        checks.check(outcome.code == 0 and not outcome.broken and 0 < height <= 24, f"{changes} fits a screen",
+                     f"{height} lines\n{outcome.stdout}")
+        tables = [line for line in lines if line.startswith("  ")]
+        checks.check(all(len(line) <= 80 for line in tables), f"{changes}: tables are no wider than that",
+                     outcome.stdout)
+
+
+def main():
+    program, checks = Program(sys.argv[1]), Checks()
+    with scratch_folder() as name:
+        folder = Path(name)
+        check_changes(program, checks, folder)
+        check_files(program, checks, folder)
+        check_screens(program, checks, folder)
+    return checks.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

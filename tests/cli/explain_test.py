@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""explain_test.py PROGRAM: every figure of `explain` is that of `run` with the settings it names, to the picosecond, and
+that of the file edited by hand; it names the links that the job waits for; its answer fits a screen."""
+import json
+import math
+import sys
+from pathlib import Path
+
+from orrery_program import SOURCE, Checks, Program, scratch_folder
+
+STUDIES = SOURCE / "configs" / "studies"
+LLAMA = STUDIES / "llama2-13b-four-nodes.yaml"
+A800 = ["--set", "cluster=hgx-a800"]
+# What the answer looks like on a terminal, of a generated job, of one that is perturbed, of traces, of two jobs.
+SCREENS = [[LLAMA, *A800], [LLAMA, "--set", "workload.tokens=1 T", "--set", "workload.price=2.5"],
+           [STUDIES / "straggler.yaml"], [STUDIES / "replay-a800.yaml"], [STUDIES / "all-reduce-ring.yaml"],
+           [STUDIES / "two-jobs.yaml"]]
+JOB = """cluster:
+  device: a100-sxm-80gb
+  dims:
+    - {topology: switch, size: 8, bandwidth: 300 GB/s, latency: 700 ns, name: nvlink}
+    - {topology: switch, size: 2, bandwidth: 25 GB/s, latency: 3 us, name: rail}
+workload:
+  model: gpt3-6.7b
+  parallel: {tensor: 8, data: 2}
+  batch: {global: 16, micro: 1}
+  recompute: full
+"""
+
+
+def answer(program, folder, command, *arguments):
+    outcome = program.run([command, *map(str, arguments), "--json", "-"], folder, seconds=120)
+    return json.loads(outcome.stdout)
+
+
+def options(settings):
+    return [word for setting in settings for word in ("--set", setting)]
+
+
+def variants_of(document):
+    for resource in document["resources"]:
+        for better in ("x1.1", "x2"):
+            yield resource["name"], resource[better]
+    for change in document["changes"]:
+        yield change["name"], change
+
+
+def check_variants(program, checks, folder, *arguments):
+    document = answer(program, folder, "explain", *arguments)
+    ran = 0
+    for name, variant in variants_of(document):
+        result = answer(program, folder, "run", *arguments, *options(variant["settings"]))
+        if "refused" in variant:
+            checks.check("iteration_time_s" not in result or not variant["settings"], f"{name}: run refuses it, too")
+            continue
+        ran += 1
+        checks.check(result["iteration_time_s"] == variant["iteration_time_s"], f"{name}: run says the same",
+                     (result["iteration_time_s"], variant))
+        speedup = document["iteration_time_s"] / result["iteration_time_s"]
+        checks.check(math.isclose(variant["speedup"], speedup), f"{name}: the speed-up is the ratio of the times")
+    checks.check(ran >= 2 * len(document["resources"]), "all resources were simulated", ran)
+    for resource in document["resources"]:
+        slope = math.log(resource["x1.1"]["iteration_time_s"] / document["iteration_time_s"]) / math.log(1.1)
+        checks.check(math.isclose(resource["sensitivity"], slope, abs_tol=1e-9), f"{resource['name']}: d ln t / d ln r")
+    times = [resource["x2"]["iteration_time_s"] for resource in document["resources"]]
+    checks.check(times == sorted(times), "what saves most is first", times)
+
+
+def check_edited_file(program, checks, folder):
+    """The file with other figures in place of settings."""
+    (folder / "job.yaml").write_text(JOB)
+    resources = {one["name"]: one for one in answer(program, folder, "explain", "job.yaml")["resources"]}
+    edits = [("nvlink bandwidth", "300 GB/s", "600 GB/s"), ("nvlink latency", "700 ns", "350 ns"),
+             ("rail bandwidth", "25 GB/s", "50 GB/s"), ("rail latency", "3 us", "1.5 us")]
+    for name, old, new in edits:
+        (folder / "edited.yaml").write_text(JOB.replace(old, new))
+        edited = answer(program, folder, "run", "edited.yaml")["iteration_time_s"]
+        checks.check(resources[name]["x2"]["iteration_time_s"] == edited, f"{name}: as in the file edited by hand",
+                     (resources[name]["x2"], edited))
+
+
+def best_link(document):
+    """The first that is a link by itself, in the order of the answer."""
+    return next(one["name"] for one in document["resources"]
+                if not one["name"].startswith(("device", "kernel", "bandwidth of all")))
+
+
+def check_names(program, checks, folder):
+    by_tensor = {tensor: best_link(answer(program, folder, "explain", LLAMA, *A800, "--set",
+                                          f"workload.parallel.tensor={tensor}")) for tensor in (2, 8)}
+    checks.check(by_tensor[8] == "nvlink bandwidth", "tensor parallelism waits for NVLink", by_tensor)
+    checks.check(by_tensor[2] == "nic and pcie bandwidth", "replicas wait for NICs", by_tensor)
+    slow = answer(program, folder, "explain", STUDIES / "straggler.yaml")
+    checks.check(slow["changes"][0]["name"] == "no perturbation", "a straggler is named", slow["changes"])
+
+
+def check_refusals(program, checks, folder):
+    changes = {one["name"]: one for one in answer(program, folder, "explain", LLAMA, *A800, "--set",
+                                                  "workload.parallel.tensor=2")["changes"]}
+    checks.check(changes["recompute none"]["refused"].startswith("out of memory"), "what does not fit is not advised",
+                 changes)
+    whole = {one["name"]: one for one in answer(program, folder, "explain", LLAMA)["changes"]}
+    checks.check("attention heads" in whole["tensor 16, data: rest"]["refused"], "nor what cannot be", whole)
+
+
+def check_screens(program, checks, folder):
+    for arguments in SCREENS:
+        outcome = program.run(["explain", *map(str, arguments)], folder, seconds=120)
+        lines = outcome.stdout.splitlines()
+        widest = max(map(len, lines), default=0)
+        checks.check(outcome.code == 0 and not outcome.broken and 0 < len(lines) <= 24 and widest <= 80,
+                     f"explain {arguments[0]} fits a screen", f"{len(lines)} lines, {widest} columns\n{outcome.stdout}")
+
+
+def main():
+    program, checks = Program(sys.argv[1]), Checks()
+    with scratch_folder() as name:
+        folder = Path(name)
+        check_variants(program, checks, folder, LLAMA, *A800)
+        check_variants(program, checks, folder, STUDIES / "straggler.yaml")
+        check_variants(program, checks, folder, STUDIES / "all-reduce-ring.yaml")
+        check_edited_file(program, checks, folder)
+        check_names(program, checks, folder)
+        check_refusals(program, checks, folder)
+        check_screens(program, checks, folder)
+    return checks.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
