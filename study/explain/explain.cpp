@@ -18,7 +18,9 @@ namespace {
 std::string phrase_of(const InputError& error) {
   const Problem& first = error.problems().front();
   if (!first.out_of_memory) return printable(first.message, 160);
-  return "out of memory: " + printable(first.message.substr(0, first.message.find(" of memory")));
+  // "needs 107.7 GiB" of "rank 0 needs 107.7 GiB of memory, its device has ..."
+  const std::size_t needs = std::min(first.message.find("needs"), first.message.size());
+  return "out of memory: " + printable(first.message.substr(needs, first.message.find(" of memory") - needs));
 }
 
 experiment::RunRequest request_of(const ExplainRequest& request, const std::vector<std::string>& more) {

@@ -35,6 +35,9 @@ class Finder {
  public:
   std::vector<Resource> find(const ConfigValue& resolved) && {
     const ConfigValue* workload = child(resolved, "workload");
+    const ConfigValue* jobs = child(resolved, "jobs");
+    if (workload == nullptr && jobs != nullptr && !jobs->items.empty())
+      workload = child(jobs->items.front(), "workload");
     const ConfigValue* precision = workload == nullptr ? nullptr : child(*workload, "precision");
     if (precision != nullptr) precision_ = precision->scalar;
     if (const ConfigValue* cluster = child(resolved, "cluster")) walk(*cluster, "cluster", "cluster");
