@@ -117,7 +117,7 @@ TEST_CASE("an execution trace of another step, or of no profile, is an error") {
   CHECK_THAT(problems({old_execution_trace(1), old_execution_trace(2)}), Contains("they have no times of the device"));
   CHECK_THAT(problems({reduce_profile(1000), "{\"schema\": \"1.0.1\", \"nodes\": [}"}), Contains("not JSON"));
   const std::string beyond = "{\"schema\": \"1.0.1\",\n\"nodes\": [" + std::string(400, '4') + "]}";
-  CHECK_THAT(problems({reduce_profile(1000), beyond}), Contains(":2: not JSON: number overflow"));
+  CHECK_THAT(problems({reduce_profile(1000), beyond}), Contains(":2: error: not JSON: number overflow"));
   CHECK_FALSE(is_execution_trace("{\"schema\": \"orrery.result/1\", \"nodes\": 4}"));
   CHECK_FALSE(is_execution_trace(reduce_profile(1)));
 }
