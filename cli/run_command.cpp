@@ -43,6 +43,7 @@ struct RunOptions {
   bool verify_fold = false;
   bool no_fast_forward = false;
   bool critical_path = false;
+  bool details = false;
   std::string timeline;
   std::string timeline_ranks = "classes";
 };
@@ -55,6 +56,7 @@ std::string fold_difference(const experiment::Run& folded, experiment::RunReques
   }
   request.settings.emplace_back("fold=off");
   request.fast_forward = false;
+  request.finds_path = false;
   request.when_read = {};
   Progress progress;
   const experiment::Run unfolded = experiment::run_experiment(request, session.files, std::ref(progress));
@@ -245,6 +247,7 @@ void run(RunOptions& options, Session& session) {
                                  {ranks, timeline_ranks},
                                  [](const experiment::Experiment& read) { tell_groups_of(read.resolved); },
                                  print_warnings};
+  request.finds_path = true;
   if (options.no_fold) request.settings.emplace_back("fold=off");
   Progress progress;
   experiment::Run run = experiment::run_experiment(request, session.files, std::ref(progress));
@@ -256,11 +259,11 @@ void run(RunOptions& options, Session& session) {
   Diagnostics diagnostics;
   run.result.source = source_of(request, recorded, options, session, diagnostics);
   if (!outputs.json.empty() || !outputs.out.empty()) print_warnings(diagnostics.problems());
-  Answer answer{report::summary_text(run.result), report::to_json(run.result, options.deterministic)};
+  Answer answer{options.details ? report::details_text(run.result) : report::summary_text(run.result),
+                report::to_json(run.result, options.deterministic)};
   if (options.critical_path) {
-    const report::CriticalPath path = report::critical_path(run.job, run.log, run.acting, run.result);
-    answer.text += "\n" + report::critical_path_text(path, run.result);
-    report::add_critical_path(path, run.result, answer.document);
+    answer.text += "\n" + report::critical_path_text(run.path, run.result);
+    report::add_critical_path(run.path, run.result, answer.document);
   }
   const std::string difference = options.verify_fold ? fold_difference(run, request, session) : "";
   if (!difference.empty()) {
@@ -296,6 +299,8 @@ void add_run_command(CLI::App& app, Session& session) {
       ->needs(out);
   command.add_flag("--gzip", options.gzip, "Write the tables of --out as operations.csv.gz and memory.csv.gz")
       ->needs(out);
+  command.add_flag("--details", options.details,
+                   "Tables of all parts, ranks and links in place of a summary that fits a screen");
   command.add_flag("--critical-path", options.critical_path,
                    "Also say what the time is made of: the chain of operations that ends last");
   CLI::Option* timeline =

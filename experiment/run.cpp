@@ -13,6 +13,8 @@
 
 #include "experiment/job.h"
 #include "experiment/several_jobs.h"
+#include "report/culprits.h"
+#include "report/path_links.h"
 #include "system/execution/repetitions.h"
 #include "system/plans/plans.h"
 #include "workload/matching/matching.h"
@@ -143,9 +145,28 @@ bool takes_measured_times(const WorkloadSource& workload, const workload::Job& j
   });
 }
 
+// What is asked of a run beside its result.
+struct Wanted {
+  std::span<const report::RankChoice> ranks{};  // that will be written
+  bool path = false;
+};
+
+report::CriticalPath find_path(const Experiment& experiment, const ExperimentJob& whole,
+                               const system::Simulation& simulation, const system::SimulationTotals& totals,
+                               const report::OperationLog& log, report::Result& result) {
+  const std::vector<network::LinkUsage> usage = simulation.link_usage();
+  report::PathLinks links(experiment.fabric, simulation.plans(), usage, whole.placement);
+  report::CriticalPath path = report::critical_path(whole.job, log, totals.acting, result, &links);
+  result.path = path.parts;
+  result.culprits = report::find_culprits(path, result,
+                                          {whole.job, experiment.fabric, whole.placement,
+                                           experiment.simulation.perturbation, usage, log, totals.acting});
+  return path;
+}
+
 // Throws NotRepeatable where `loops` have to be written out to be exact.
-Run simulate_job(const Experiment& experiment, std::span<const report::RankChoice> ranks, workload::Loops loops,
-                 Diagnostics& diagnostics, Clock::time_point started, const RunProgress& progress) {
+Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::Loops loops, Diagnostics& diagnostics,
+                 Clock::time_point started, const RunProgress& progress) {
   const auto show = [&](std::string_view what) {
     return [&progress, what](std::uint64_t done, std::uint64_t total) {
       if (progress) progress(what, done, total);
@@ -159,7 +180,7 @@ Run simulate_job(const Experiment& experiment, std::span<const report::RankChoic
     computes_as_measured = computes_as_measured || takes_measured_times(experiment.jobs[i].workload, jobs[i].job);
   ExperimentJob whole = together(experiment, jobs);
   const workload::Job& job = whole.job;
-  for (const report::RankChoice& choice : ranks) report::check_rank_choice(choice, job.ranks.size());
+  for (const report::RankChoice& choice : wanted.ranks) report::check_rank_choice(choice, job.ranks.size());
   warn_of_memory_nodes(experiment, job, diagnostics);
   warn_of_idle_roofline(experiment, job, options.compute_by_graph, diagnostics);
   const workload::Matching matching = workload::match(job);
@@ -178,6 +199,8 @@ Run simulate_job(const Experiment& experiment, std::span<const report::RankChoic
     result.training = figures_of(experiment, experiment.jobs.front().workload, whole,
                                  totals.finish.time_since_epoch() - result.initial, totals, log);
   }
+  report::CriticalPath path;
+  if (wanted.path) path = find_path(experiment, whole, simulation, totals, log, result);
   result.computes_as_measured = computes_as_measured;
   result.experiment = experiment.resolved;
   result.device = experiment.devices_text();
@@ -189,13 +212,14 @@ Run simulate_job(const Experiment& experiment, std::span<const report::RankChoic
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   result.wall_seconds = std::chrono::duration<double>(Clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();
-  return {std::move(result), std::move(whole.job), std::move(whole.training), std::move(log), totals.acting};
+  return {std::move(result), std::move(whole.job), std::move(whole.training), std::move(log), totals.acting,
+          std::move(path)};
 }
 
 // Loops are tried as such where nothing tells their iterations apart from the start. Where something does on the way,
 // the job is simulated once more, written out.
-Run simulate_experiment(const Experiment& experiment, bool allow_oom, std::span<const report::RankChoice> ranks,
-                        Diagnostics& diagnostics, Clock::time_point started, const RunProgress& progress) {
+Run simulate_experiment(const Experiment& experiment, bool allow_oom, const Wanted& wanted, Diagnostics& diagnostics,
+                        Clock::time_point started, const RunProgress& progress) {
   check_memory(experiment, allow_oom, diagnostics);
   const system::SimulationOptions& options = experiment.simulation;
   const bool has_loops =
@@ -206,12 +230,12 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, std::span<
       !options.perturbation.disturbs_ranks() && experiment.fabric.is_steady()) {
     const Diagnostics before = diagnostics;
     try {
-      return simulate_job(experiment, ranks, workload::Loops::kRepeated, diagnostics, started, progress);
+      return simulate_job(experiment, wanted, workload::Loops::kRepeated, diagnostics, started, progress);
     } catch (const system::NotRepeatable&) {
       diagnostics = before;  // the same will be said again
     }
   }
-  return simulate_job(experiment, ranks, workload::Loops::kWrittenOut, diagnostics, started, progress);
+  return simulate_job(experiment, wanted, workload::Loops::kWrittenOut, diagnostics, started, progress);
 }
 
 // With the warnings before it: what was warned of may be why it is an error.
@@ -249,7 +273,7 @@ Run run_experiment(const RunRequest& request, const ConfigFiles& files, const Ru
   if (request.when_read) request.when_read(experiment);
   experiment.simulation.fast_forward = request.fast_forward;
   try {
-    return simulate_experiment(experiment, request.allow_oom, request.ranks, diagnostics, started, progress);
+    return simulate_experiment(experiment, request.allow_oom, {request.ranks, request.finds_path}, diagnostics, started, progress);
   } catch (const InputError& error) {
     throw with_warnings(error, diagnostics, request.file);
   } catch (const StuckError&) {

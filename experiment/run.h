@@ -12,6 +12,7 @@
 
 #include "core/config/tree.h"
 #include "experiment/experiment.h"
+#include "report/critical_path.h"
 #include "report/operation_log.h"
 #include "report/rank_choice.h"
 #include "report/result.h"
@@ -26,6 +27,7 @@ struct Run {
   std::optional<workload::TrainingFacts> training;  // of a generated job
   report::OperationLog log;
   std::vector<RankId> acting;  // by rank: whose operations the log has for it
+  report::CriticalPath path;   // if it was asked for
 };
 
 // What is being done, and how much of it is.
@@ -39,6 +41,7 @@ struct RunRequest {
   std::vector<report::RankChoice> ranks{};  // what will be written; refused before the simulation
   std::function<void(const Experiment&)> when_read{};
   std::function<void(std::span<const Problem>)> when_stuck{};  // told what was warned of, which may be why
+  bool finds_path = false;  // the critical path, and what holds the job up
 };
 
 // Refuses, without a simulation, what is wrong with the configuration, a job that does not fit the devices' memory, and

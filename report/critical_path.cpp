@@ -88,12 +88,14 @@ class History {
 
 class Walk {
  public:
-  Walk(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting, const Result& result)
-      : job_(job), log_(log), acting_(acting), result_(result) {}
+  Walk(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting, const Result& result,
+       PathLinks* links)
+      : job_(job), log_(log), acting_(acting), result_(result), path_links_(links) {}
 
   CriticalPath run() {
     start();
     while (operation_ != nullptr) step();
+    ranks_[rank_].late += now_ - Time{};
     book(rank_, "before the first operation", now_ - Time{}, nullptr);
     return result();
   }
@@ -150,14 +152,14 @@ class Walk {
         book(rank_, std::string(job_.peer_family(rank_, operation.node)), now_ - operation.start, &operation);
         break;
       case NodeKind::kHostCompute:
-        book(rank_, "host", now_ - operation.start, &operation);
+        book_compute("host", operation);
         break;
       case NodeKind::kMemoryLoad:
       case NodeKind::kMemoryStore:
-        book(rank_, "memory", now_ - operation.start, &operation);
+        book_compute("memory", operation);
         break;
       default:
-        book(rank_, "compute", now_ - operation.start, &operation);
+        book_compute("compute", operation);
     }
     go_on(operation, operation.start);
   }
@@ -165,6 +167,8 @@ class Walk {
   void step_of_collective(const OperationRecord& operation) {
     const GroupId group = job_.communicator(rank_, operation.node);
     book(rank_, family_of(group), now_ - operation.moving, &operation);
+    if (path_links_ != nullptr && now_ > operation.moving)
+      book(path_links_->of_call(group, history(rank_).graph().call_index(operation.node), now_ - operation.moving));
     const OperationRecord* last = &operation;
     if (operation.moving > operation.start)
       if (const auto member = last_member(group, operation)) {
@@ -207,6 +211,8 @@ class Walk {
       if (send != nullptr && send->start <= now_) {
         const OperationRecord sent = *send;
         book(rank_, family, now_ - sent.start, &operation);
+        if (path_links_ != nullptr && now_ > sent.start)
+          book(path_links_->of_message(end.rank, rank_, graph.bytes(operation.node), now_ - sent.start));
         rank_ = sender;
         return go_on(sent, sent.start);
       }
@@ -254,7 +260,22 @@ class Walk {
     };
     add(parts_[what]);
     if (operation != nullptr) add(operations_[std::string(job_.labels_of(rank).name(operation->node))]);
-    ranks_[rank] += time;
+    ranks_[rank].time += time;
+  }
+
+  void book_compute(const std::string& what, const OperationRecord& operation) {
+    book(rank_, what, now_ - operation.start, &operation);
+    ranks_[rank_].compute += now_ - operation.start;
+  }
+
+  void book(const StepLinks& step) {
+    latency_ += step.latency;
+    if (step.slowest) {
+      PathOfLink& slowest = links_[*step.slowest];
+      slowest.moving += step.moving;
+      slowest.excess += step.moving - step.own;
+    }
+    if (step.shared && step.waiting > Duration::zero()) links_[*step.shared].waiting += step.waiting;
   }
 
   CriticalPath result() const {
@@ -264,8 +285,15 @@ class Walk {
       std::ranges::stable_sort(shares, std::greater{}, &PathShare::time);
       return shares;
     };
-    CriticalPath path{shares_of(parts_), shares_of(operations_), {}};
-    for (const auto& [rank, time] : ranks_) path.ranks.push_back({rank, time});
+    CriticalPath path{shares_of(parts_), shares_of(operations_), {}, {}, latency_};
+    for (auto [rank, on_rank] : ranks_) {
+      on_rank.rank = rank;
+      if (on_rank.time > Duration::zero()) path.ranks.push_back(on_rank);
+    }
+    for (auto [link, on_link] : links_) {
+      on_link.link = link;
+      path.links.push_back(on_link);
+    }
     std::ranges::stable_sort(path.ranks, std::greater{}, &PathOfRank::time);
     return path;
   }
@@ -274,6 +302,7 @@ class Walk {
   const OperationLog& log_;
   std::span<const RankId> acting_;
   const Result& result_;
+  PathLinks* path_links_;
   std::map<RankId, std::unique_ptr<History>> histories_;
   std::map<std::uint32_t, std::unique_ptr<Predecessors>> predecessors_;  // by graph
   std::optional<workload::Matching> matching_;
@@ -281,7 +310,9 @@ class Walk {
   Time now_;                                    // where the path has got to, from the end
   const OperationRecord* operation_ = nullptr;  // that ended then
   std::map<std::string, Sum> parts_, operations_;
-  std::map<RankId, Duration> ranks_;
+  std::map<RankId, PathOfRank> ranks_;
+  std::map<LinkId, PathOfLink> links_;
+  Duration latency_{};
 };
 
 constexpr std::size_t kShown = 20;
@@ -347,8 +378,8 @@ nlohmann::ordered_json shares_json(std::span<const PathShare> shares, const Resu
 }  // namespace
 
 CriticalPath critical_path(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting,
-                           const Result& result) {
-  CriticalPath path = Walk(job, log, acting, result).run();
+                           const Result& result, PathLinks* links) {
+  CriticalPath path = Walk(job, log, acting, result, links).run();
   Duration sum{};
   for (const PathShare& part : path.parts) sum += part.time;
   ORRERY_ASSERT(path.parts.empty() || sum == result.finish.time_since_epoch());

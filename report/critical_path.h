@@ -18,33 +18,39 @@
 
 #include "core/units.h"
 #include "report/operation_log.h"
+#include "report/path_links.h"
 #include "report/result.h"
 #include "workload/graph/job.h"
 
 namespace orrery::report {
 
-// Steps of one kind, or all of one operation of a program.
-struct PathShare {
-  std::string what;  // "compute", "tensor"; of an operation its name
-  Duration time{};
-  std::size_t steps = 0;
-};
-
 // What of the path went by on ranks of one class.
 struct PathOfRank {
   RankId rank{};  // that stands for them
   Duration time{};
+  Duration compute{};  // of it, with host and memory
+  Duration late{};     // of it, before its first operation
+};
+
+// What of the path moved over a link.
+struct PathOfLink {
+  LinkId link{};
+  Duration moving{};  // as fast as the link carries the step's part alone
+  Duration excess{};  // of it, what links of devices and NICs would not have taken
+  Duration waiting{};  // beside what others had on it
 };
 
 struct CriticalPath {
   std::vector<PathShare> parts;       // they sum to the finish; largest first, as the others
   std::vector<PathShare> operations;  // by name
   std::vector<PathOfRank> ranks;
+  std::vector<PathOfLink> links;  // by LinkId; none without PathLinks
+  Duration latency{};             // of steps that moved over links
 };
 
-// `acting`: by rank, whose operations the log has for it. `result` is of the same run.
+// `acting`: by rank, whose operations the log has for it. `result` is of the same run. `links` may be null.
 CriticalPath critical_path(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting,
-                           const Result& result);
+                           const Result& result, PathLinks* links = nullptr);
 
 // "critical path of 27.09 s: ...", what it is made of, where it went by, and its longest operations.
 std::string critical_path_text(const CriticalPath& path, const Result& result);

@@ -104,6 +104,24 @@ struct SharedLinks {
   std::vector<std::uint64_t> bytes;  // of each job over that one
 };
 
+// Steps of one kind on the critical path, or all of one operation of a program.
+struct PathShare {
+  std::string what;  // "compute", "tensor"; of an operation its name
+  Duration time{};
+  std::size_t steps = 0;
+};
+
+// What holds the job up: it differs from its like, or others have to wait for it.
+struct Culprit {
+  enum class Kind : std::uint8_t { kLink, kLinks, kRanks, kLate };
+
+  Kind kind{};
+  std::string name;  // "node1.nic0.up", "nic.leaf-up", "rank 40", "node1 (ranks 8-15)"
+  std::string why;   // "at 5 % of its bandwidth, 98 % busy"
+  Duration time{};   // of the critical path that goes by there
+  Duration cost{};   // of it, what would not without the difference
+};
+
 // What a result was made from, so that it can be told and made again.
 struct ResultSource {
   std::string file;                   // the experiment, as the command line named it
@@ -134,6 +152,8 @@ struct Result {
   std::map<std::string, std::string> group_family;  // communicator -> what tables add up: "tensor3" -> "tensor"
   std::vector<LinkClassUse> links;
   std::optional<BusiestLink> busiest_link;  // none if no link carried anything
+  std::vector<PathShare> path;              // parts of the critical path, largest first; none if nobody asked for it
+  std::vector<Culprit> culprits;            // likewise; those that cost most first
   std::uint32_t link_classes = 0;           // told apart in simulating
   bool folded = false;
   std::string folding;                      // how many classes and what told them apart, or why the job was not folded
@@ -189,7 +209,10 @@ Result make_result(const workload::Job& job, const network::Fabric& fabric, cons
 // fields that may differ between two runs of the same input.
 nlohmann::ordered_json to_json(const Result& result, bool deterministic);
 
-// What a person reads on the terminal.
+// What a person reads on the terminal: at most 80 columns and 24 lines, tables of several jobs aside.
 std::string summary_text(const Result& result);
+
+// All parts, ranks and links, in tables as wide and long as they are.
+std::string details_text(const Result& result);
 
 }  // namespace orrery::report

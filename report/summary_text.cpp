@@ -236,7 +236,106 @@ std::string loading_text(const Result& result) {
                      share(loading / static_cast<double>(result.class_of_rank.size()), seconds(result.finish)));
 }
 
+// "critical path 38.85 s: compute 22.1 s, data 11.6 s, others 5.12 s", and who is to blame.
+std::string path_text(const Result& result) {
+  if (result.path.empty()) return {};
+  constexpr std::size_t kPartsShown = 4;
+  std::vector<std::string> parts;
+  Duration others{};
+  for (const PathShare& part : result.path) {
+    if (parts.size() < kPartsShown)
+      parts.push_back(fmt::format("{} {}", printable(part.what, 30), rounded(part.time)));
+    else
+      others += part.time;
+  }
+  if (others > Duration::zero()) parts.push_back("others " + rounded(others));
+  std::string text = fmt::format("critical path {}: {}\n", rounded(result.finish.time_since_epoch()), fmt::join(parts, ", "));
+  for (const Culprit& culprit : result.culprits)
+    text += fmt::format("held up by {}: {} ({} of the path)\n", culprit.name, culprit.why, rounded(culprit.time));
+  return text;
+}
+
+// Lines of more than 80 columns go on in the next, indented by two.
+std::string folded_to_screen(std::string_view text) {
+  constexpr std::size_t kColumns = 80;
+  std::string folded;
+  while (!text.empty()) {
+    std::string line(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    while (line.size() > kColumns) {
+      const std::size_t at = line.rfind(' ', kColumns);
+      if (at == std::string::npos || line.find_first_not_of(' ') > at) break;
+      folded += line.substr(0, line.find_last_not_of(' ', at) + 1) + "\n";
+      line = "  " + line.substr(line.find_first_not_of(' ', at));
+    }
+    folded += line + "\n";
+  }
+  return folded;
+}
+
+// What the training is, how fast, how dear, and how full the fullest device is.
+std::string training_lines(const TrainingFigures& figures, std::uint32_t devices) {
+  std::string text = "MFU " + share(figures.mfu, 1);
+  if (figures.mfu_all_devices < figures.mfu)
+    text += fmt::format(" of the devices in use ({} of all {})", share(figures.mfu_all_devices, 1), devices);
+  text += fmt::format(", {:.1f} model TFLOP/s and {:.1f} {}/s per device\n", figures.model_tflops_per_gpu,
+                      figures.tokens_per_s_per_gpu, figures.has_tokens ? "tokens" : "samples");
+  if (figures.run) text += run_text(*figures.run, figures.has_tokens);
+  return text + fmt::format("memory {} of {} on rank {}, the fullest\n", rounded(figures.memory.total()),
+                            rounded(figures.capacity), index_of(figures.fullest));
+}
+
+// The ranks that compute longest, one line for those alike; what else they do in three columns.
+std::string slowest_ranks_text(const Result& result) {
+  constexpr std::size_t kRanksOnScreen = 5;
+  const std::vector<RankRow> all = rank_rows(result);
+  const std::span<const RankRow> rows = std::span(all).first(std::min(all.size(), kRanksOnScreen));
+  std::vector<std::string> ranks, counts;
+  std::vector<Duration> compute, communication, waiting, finish;
+  for (const RankRow& row : rows) {
+    ranks.push_back(rank_ranges(row.ranks, 14));
+    counts.push_back(fmt::format("{}", row.ranks.size()));
+    compute.push_back(row.parts.compute);
+    Duration exposed{};
+    for (const auto& [family, time] : row.parts.exposed) exposed += time;
+    communication.push_back(exposed);
+    waiting.push_back(row.parts.wait + row.parts.bubble + row.parts.idle);
+    finish.push_back(row.parts.finish.time_since_epoch());
+  }
+  Table table;
+  table.column_of("slowest ranks", ranks, Table::Align::kLeft);
+  table.column_of("count", counts);
+  table.column_of("compute", in_one_unit(compute));
+  table.column_of("exposed", in_one_unit(communication));
+  table.column_of("waiting", in_one_unit(waiting));
+  table.column_of("finish", in_one_unit(finish));
+  std::string text = table.text();
+  if (all.size() > kRanksOnScreen) text += fmt::format("  ... {} more rows\n", all.size() - kRanksOnScreen);
+  return text;
+}
+
 }  // namespace
+
+std::string summary_text(const Result& result) {
+  const std::size_t ranks = result.class_of_rank.size();
+  const std::string what =
+      result.jobs.empty() ? "iteration time" : fmt::format("all {} jobs are done after", result.jobs.size());
+  std::string text = fmt::format("{} {}\n", what, rounded(iteration_time(result)));
+  text += fmt::format("{} rank{} on {} device{} {}; {} network, granularity {}{}\n", ranks, ranks == 1 ? "" : "s",
+                      result.devices, result.devices == 1 ? "" : "s", printable(result.device), result.network_model,
+                      result.granularity, result.library.empty() ? "" : ", " + result.library);
+  if (result.training) text += result.training->job + "\n";
+  if (result.iterations > 1)
+    text += fmt::format("mean of {} iterations; the times below are of all of them\n", result.iterations);
+  if (result.initial > Duration::zero())
+    text += fmt::format("before the first: {} to broadcast the parameters\n", rounded(result.initial));
+  if (result.training) text += training_lines(*result.training, result.devices);
+  text = folded_to_screen(text + path_text(result));
+  if (!result.jobs.empty()) text += jobs_text(result);
+  return text + "\n" + slowest_ranks_text(result) +
+         "\n--details: all parts, ranks and links; --critical-path: what to speed up;\n"
+         "orrery explain: what more bandwidth or compute would help\n";
+}
 
 std::string days_text(double seconds) {
   if (seconds < kDay) return fmt::format("{:.3g} hours", seconds / 3600);
@@ -244,7 +343,7 @@ std::string days_text(double seconds) {
   return fmt::format("{:.4g} years", seconds / kYear);
 }
 
-std::string summary_text(const Result& result) {
+std::string details_text(const Result& result) {
   const std::size_t ranks = result.class_of_rank.size();
   const double whole = seconds(result.finish);
   const std::vector<Part> parts = mean_parts(result);
@@ -270,6 +369,7 @@ std::string summary_text(const Result& result) {
   if (result.computes_as_measured)
     text += fmt::format("{}computing takes as long as measured", parts.empty() && !result.busiest_link ? "" : "; ");
   if (!parts.empty() || result.busiest_link || result.computes_as_measured) text += "\n";
+  text += path_text(result);
   text += fmt::format("\n{}\n{}", parts_text(parts, whole), ranks_text(result));
   if (!result.links.empty()) text += fmt::format("\n{}", links_text(result.links));
   return text;

@@ -19,6 +19,7 @@ class Simulation::Parts final : public InstantObserver {
   SimulationTotals run(const SimulationProgress& progress);
   const Cast& cast() const { return *cast_; }
   std::vector<network::LinkUsage> link_usage() const;
+  CollectivePlans& plans() { return plans_; }
 
  private:
   void decide() override;
@@ -125,5 +126,7 @@ SimulationTotals Simulation::run(const SimulationProgress& progress) { return pa
 const Cast& Simulation::cast() const { return parts_->cast(); }
 
 std::vector<network::LinkUsage> Simulation::link_usage() const { return parts_->link_usage(); }
+
+CollectivePlans& Simulation::plans() const { return parts_->plans(); }
 
 }  // namespace orrery::system

@@ -22,6 +22,7 @@
 #include "system/execution/observer.h"
 #include "system/folding/cast.h"
 #include "system/plans/plan.h"
+#include "system/plans/plans.h"
 #include "workload/graph/job.h"
 #include "workload/matching/matching.h"
 
@@ -68,6 +69,8 @@ class Simulation {
   const Cast& cast() const;
   // By LinkId.
   std::vector<network::LinkUsage> link_usage() const;
+  // Of the calls; live as long as the simulation.
+  CollectivePlans& plans() const;
 
  private:
   class Parts;

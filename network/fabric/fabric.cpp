@@ -369,6 +369,15 @@ LinkEnds Fabric::ends(LinkId link) const {
   return std::visit([&](const auto& layout) { return layout.ends(link); }, parts_.layout);
 }
 
+bool Fabric::joins_switches(LinkId link) const {
+  const auto* cluster = std::get_if<ClusterLayout>(&parts_.layout);
+  const auto is_switch = [&](VertexId vertex) {
+    return index_of(vertex) >= parts_.devices && (cluster == nullptr || !cluster->is_nic(vertex));
+  };
+  const LinkEnds ends = this->ends(link);
+  return is_switch(ends.from) && is_switch(ends.to);
+}
+
 std::string Fabric::vertex_name(VertexId vertex) const {
   ORRERY_ASSERT(index_of(vertex) < vertex_count());
   return std::visit([&](const auto& layout) { return layout.vertex_name(vertex); }, parts_.layout);

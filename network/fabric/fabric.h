@@ -192,6 +192,8 @@ class Fabric {
   Bandwidth bandwidth_at(LinkId link, Time time) const;
   Time next_change(LinkId link, Time time) const;
   LinkEnds ends(LinkId link) const;
+  // Whether neither end of the link is a device or a NIC.
+  bool joins_switches(LinkId link) const;
   // "node3.gpu0", "node3.nic1", "leaf2".
   std::string vertex_name(VertexId vertex) const;
   // Names by Link::link_class: "nvlink.up", "nic.down", "dim0.up".

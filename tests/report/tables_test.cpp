@@ -92,24 +92,24 @@ TEST_CASE("the parts of the iteration sum to it, mean over ranks, largest first"
 }
 
 TEST_CASE("the summary says what bounds the run and shows unequal ranks apart") {
-  const std::string text = summary_text(result_of(milliseconds(40), milliseconds(20)));
+  const std::string text = details_text(result_of(milliseconds(40), milliseconds(20)));
   CHECK(text.find("iteration time 100.0 ms   (2 ranks on 2 devices d, alpha-beta network, granularity step)") == 0);
   Result with_nccl = result_of(milliseconds(40), milliseconds(20));
   with_nccl.library = "nccl 2.30.0";
-  CHECK(summary_text(with_nccl).find("alpha-beta network, granularity step, nccl 2.30.0)\n") != std::string::npos);
+  CHECK(details_text(with_nccl).find("alpha-beta network, granularity step, nccl 2.30.0)\n") != std::string::npos);
   CHECK(text.find("mostly device compute (60.0 % of the iteration)\n") != std::string::npos);
   // One unit in a column, nothing where there is nothing, and no column without anything in it.
   CHECK(text.find("  ranks  count    compute     tensor       idle      finish\n"
                   "  0          1  60.000 ms  40.000 ms          -  100.000 ms\n"
                   "  1          1  60.000 ms  20.000 ms  20.000 ms   80.000 ms\n") != std::string::npos);
-  CHECK(summary_text(result_of(milliseconds(40), milliseconds(40))).find("  0-1 ") != std::string::npos);
+  CHECK(details_text(result_of(milliseconds(40), milliseconds(40))).find("  0-1 ") != std::string::npos);
 }
 
 TEST_CASE("the summary names the busiest link, and the ranks that compute longest first") {
   Result result = result_of(milliseconds(40), milliseconds(20));
   result.busiest_link = BusiestLink{"node1.nic0.up", 0.923};
   result.classes[1].compute += milliseconds(5);
-  const std::string text = summary_text(result);
+  const std::string text = details_text(result);
   CHECK(
       text.find(
           "mostly device compute (62.5 % of the iteration); busiest link node1.nic0.up (busy 92.3 % of the time)\n") !=
@@ -121,7 +121,7 @@ TEST_CASE("links are listed with the busiest of their class by name, idle classe
   Result result = result_of(milliseconds(40), milliseconds(20));
   result.links = {{"nic.up", 2, 3.0 * (1 << 20), Bandwidth(25'000'000'000), 0.25, 0.5, "node1.nic0.up", 0.125},
                   {"pcie.up", 2, 0, Bandwidth(31'500'000'000), 0, 0, "", 0}};
-  CHECK(summary_text(result).ends_with(
+  CHECK(details_text(result).ends_with(
       "  links    count  bandwidth  bytes each    busy  utilisation  busiest  busiest link\n"
       "  nic.up       2    25 GB/s   3.000 MiB  25.0 %       12.5 %   50.0 %  node1.nic0.up\n"
       "  pcie.up      2  31.5 GB/s           -       -            -        -  -\n"));
@@ -141,10 +141,10 @@ TEST_CASE("MFU is given over the devices in use and over all of them where those
   result.training = training_figures(facts, {kPeak, kPeak, 8, {}}, result.finish.time_since_epoch());
   CHECK(result.training->mfu == Approx(0.5));
   CHECK(result.training->mfu_all_devices == Approx(0.125));
-  CHECK(summary_text(result).find("MFU 50.0 % of the devices in use (12.5 % of all 8), ") != std::string::npos);
+  CHECK(details_text(result).find("MFU 50.0 % of the devices in use (12.5 % of all 8), ") != std::string::npos);
   CHECK(to_json(result, true)["mfu_all_devices"] == Approx(0.125));
   result.training = training_figures(facts, {kPeak, kPeak, 2, {}}, result.finish.time_since_epoch());
-  CHECK(summary_text(result).find("MFU 50.0 %, ") != std::string::npos);
+  CHECK(details_text(result).find("MFU 50.0 %, ") != std::string::npos);
   // The six others have three times their peak: those in use have 2 of 20 parts.
   const FlopRate mean(kPeak.count() * 20 / 8);
   result.training = training_figures(facts, {kPeak, mean, 8, {}}, result.finish.time_since_epoch());

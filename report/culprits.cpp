@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+#include "report/culprits.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/config/quantity_text.h"
+#include "core/error.h"
+#include "network/fabric/link_names.h"
+#include "report/parts.h"
+
+namespace orrery::report {
+namespace {
+
+constexpr std::size_t kMost = 3;
+constexpr double kLeastCost = 0.005;    // of the time
+constexpr double kLeastBeside = 0.1;    // of the first one's cost
+constexpr double kLeastSlower = 1.005;  // than the peers
+constexpr double kSaturated = 0.5;      // utilisation from which links that are shared hold others up
+
+std::string percent(double share) {
+  return share < 0.0995 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
+}
+
+Duration part_of(Duration time, double share) {
+  return Duration(static_cast<std::int64_t>(static_cast<double>(time.count()) * share));
+}
+
+std::string every_layer(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit)
+      text += c;
+    else if (!text.ends_with('*'))
+      text += '*';
+  }
+  return text;
+}
+
+// Ranks that have the same to do, but for how much: peers run one program, or programs of the same operations.
+class Peers {
+ public:
+  Peers(const CulpritSource& source, const Result& result) : job_(source.job), result_(result) {
+    std::map<std::uint64_t, std::uint32_t> of_names;
+    for (const workload::RankBinding& rank : job_.ranks) {
+      const auto [known, is_new] = of_names.try_emplace(job_.labels[rank.labels].content_hash(), rank.graph);
+      key_of_graph_.try_emplace(rank.graph, known->second);
+    }
+    std::map<std::uint32_t, std::map<Duration, std::pair<std::size_t, RankId>>> times;
+    for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
+      auto& [count, first] = times[key(RankId(rank))].try_emplace(compute(RankId(rank)), 0, RankId(rank)).first->second;
+      ++count;
+    }
+    for (const auto& [key, of_key] : times) {
+      std::size_t all = 0, before = 0;
+      for (const auto& [time, ranks] : of_key) all += ranks.first;
+      for (const auto& [time, ranks] : of_key) {
+        if (2 * (before += ranks.first) < all) continue;
+        usual_.emplace(key, ranks.second);
+        break;
+      }
+    }
+  }
+
+  Duration compute(RankId rank) const { return result_.classes[result_.class_of_rank[index_of(rank)]].compute; }
+  // The first of those that compute as long as the median of the rank's peers.
+  RankId usual(RankId rank) const { return usual_.at(key(rank)); }
+  // How many times as long as that it computes.
+  double slowness(RankId rank) const {
+    const Duration usual_time = compute(usual(rank));
+    return usual_time > Duration::zero() ? seconds(compute(rank)) / seconds(usual_time) : 1;
+  }
+  // The peers that compute as long as the rank.
+  std::vector<std::size_t> alike(RankId rank) const {
+    std::vector<std::size_t> ranks;
+    for (std::uint32_t other = 0; other < job_.ranks.size(); ++other)
+      if (key(RankId(other)) == key(rank) && compute(RankId(other)) == compute(rank)) ranks.push_back(other);
+    return ranks;
+  }
+
+ private:
+  std::uint32_t key(RankId rank) const { return key_of_graph_.at(job_.ranks[index_of(rank)].graph); }
+
+  const workload::Job& job_;
+  const Result& result_;
+  std::map<std::uint32_t, std::uint32_t> key_of_graph_;
+  std::map<std::uint32_t, RankId> usual_;  // by key
+};
+
+class Search {
+ public:
+  Search(const CriticalPath& path, const Result& result, const CulpritSource& source)
+      : path_(path), result_(result), source_(source) {}
+
+  std::vector<Culprit> run() {
+    find_late_ranks();
+    find_slow_ranks();
+    find_slow_links();
+    find_saturated_links();
+    std::vector<Culprit> found;
+    for (auto& [name, culprit] : found_)
+      if (seconds(culprit.cost) >= kLeastCost * whole()) found.push_back(std::move(culprit));
+    std::ranges::stable_sort(found, std::ranges::greater{}, &Culprit::cost);
+    if (found.size() > kMost) found.resize(kMost);
+    while (!found.empty() && seconds(found.back().cost) < kLeastBeside * seconds(found.front().cost)) found.pop_back();
+    return found;
+  }
+
+ private:
+  using Slowness = std::map<std::uint32_t, double>;  // by node: of the rank that is least slow
+
+  double whole() const { return seconds(result_.finish.time_since_epoch()); }
+
+  void add(Culprit::Kind kind, const std::string& name, const std::string& why, Duration time, Duration cost) {
+    const auto [known, is_new] = found_.try_emplace(name, Culprit{kind, name, why, {}, {}});
+    known->second.time += time;
+    known->second.cost += cost;
+  }
+
+  void find_late_ranks() {
+    const std::map<RankId, system::RankPerturbation>& ranks = source_.perturbation.ranks;
+    for (const PathOfRank& one : path_.ranks) {
+      const auto late = ranks.find(one.rank);
+      if (one.late == Duration::zero() || late == ranks.end() || late->second.start == Duration::zero()) continue;
+      std::vector<std::size_t> alike;
+      for (const auto& [rank, disturbed] : ranks)
+        if (disturbed.start == late->second.start) alike.push_back(index_of(rank));
+      add(Culprit::Kind::kLate, name_of(alike), fmt::format("starts {} late", rounded(late->second.start)), one.late,
+          one.late);
+    }
+  }
+
+  void find_slow_ranks() {
+    if (path_.ranks.empty()) return;
+    const Peers peers(source_, result_);
+    std::optional<Slowness> of_nodes;
+    for (const PathOfRank& one : path_.ranks) {
+      const double slowness = std::max(peers.slowness(one.rank), factor(one.rank));
+      const Duration cost = part_of(one.compute, 1 - 1 / std::max(slowness, 1.0));
+      if (slowness < kLeastSlower || cost == Duration::zero()) continue;
+      if (!of_nodes) of_nodes = slowness_of_nodes(peers);
+      add(Culprit::Kind::kRanks, name_of_slow(one.rank, slowness, peers, *of_nodes),
+          why_slow(one.rank, slowness, peers), one.compute, cost);
+    }
+  }
+
+  // That the configuration makes it slower by.
+  double factor(RankId rank) const {
+    const auto found = source_.perturbation.ranks.find(rank);
+    return found == source_.perturbation.ranks.end() ? 1 : static_cast<double>(found->second.compute.count()) / 1e6;
+  }
+
+  Slowness slowness_of_nodes(const Peers& peers) const {
+    Slowness least;
+    if (!source_.fabric.is_of_nodes()) return least;
+    for (std::uint32_t rank = 0; rank < source_.placement.size(); ++rank) {
+      const double slowness = std::max(peers.slowness(RankId(rank)), factor(RankId(rank)));
+      const auto [known, is_new] = least.try_emplace(node_of(source_.fabric, source_.placement[rank]), slowness);
+      known->second = std::min(known->second, slowness);
+    }
+    return least;
+  }
+
+  // A node where all of its ranks are about as slow; else all ranks that are.
+  std::string name_of_slow(RankId rank, double slowness, const Peers& peers, const Slowness& of_nodes) const {
+    const std::vector<std::size_t> alike = peers.alike(rank);
+    if (of_nodes.empty()) return name_of(alike);
+    const std::uint32_t node = node_of(source_.fabric, source_.placement[index_of(rank)]);
+    std::vector<std::size_t> ranks;
+    for (std::uint32_t other = 0; other < source_.placement.size(); ++other)
+      if (node_of(source_.fabric, source_.placement[other]) == node) ranks.push_back(other);
+    const bool is_elsewhere = std::ranges::any_of(
+        alike, [&](std::size_t other) { return std::ranges::find(ranks, other) == ranks.end(); });
+    if (ranks.size() < 2 || is_elsewhere || of_nodes.at(node) - 1 < (slowness - 1) / 2) return name_of(alike);
+    return fmt::format("node{} ({})", node, name_of(ranks));
+  }
+
+  static std::string name_of(std::span<const std::size_t> ranks) {
+    return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", rank_ranges(ranks, 24));
+  }
+
+  std::string why_slow(RankId rank, double slowness, const Peers& peers) const {
+    std::string text = slowness < 2 ? fmt::format("computes {} longer than its peers", percent(slowness - 1))
+                                    : fmt::format("computes {:.1f} times as long as its peers", slowness);
+    const RankId usual = peers.usual(rank);
+    if (&source_.job.graph(rank) == &source_.job.graph(usual)) return text;
+    const std::string most = largest_difference(rank, usual);
+    return most.empty() ? text : fmt::format("{}, most of it in '{}'", text, printable(most, 40));
+  }
+
+  // Of the operations that compute, the layers of a model together, what takes longer on the one rank.
+  std::string largest_difference(RankId rank, RankId usual) const {
+    std::map<std::string, Duration> differences;
+    const auto take = [&](RankId of, int sign) {
+      const workload::ExecutionGraph& graph = source_.job.graph(of);
+      for (const system::OperationRecord& operation : source_.log.of(source_.acting[index_of(of)]))
+        if (graph.kind(operation.node) == workload::NodeKind::kCompute)
+          differences[every_layer(source_.job.labels_of(of).name(operation.node))] +=
+              sign * (operation.end - operation.start);
+    };
+    take(rank, 1);
+    take(usual, -1);
+    const auto most = std::ranges::max_element(differences, {}, [](const auto& one) { return one.second; });
+    return most == differences.end() || most->second <= Duration::zero() ? "" : most->first;
+  }
+
+  // What is left of the bandwidth that links have by nature.
+  double share_left(const network::Link& link) const {
+    const Bandwidth usual = link.nominal * link.efficiency;
+    return static_cast<double>(link.bandwidth.count()) / static_cast<double>(usual.count());
+  }
+  bool is_worse(LinkId link) const {
+    return share_left(source_.fabric.link(link)) < 0.995 || !source_.fabric.link(link).is_steady();
+  }
+
+  // Links that have lost as much, and are alike in all else, are named together.
+  void find_slow_links() {
+    std::map<std::uint32_t, PathOfLink> kinds;
+    for (const PathOfLink& one : path_.links) {
+      if (!is_worse(one.link)) continue;
+      PathOfLink& kind = kinds[source_.fabric.kind_of(one.link)];
+      kind.moving += one.moving + one.waiting;
+    }
+    for (const auto& [kind, of_kind] : kinds) {
+      std::vector<LinkId> alike;
+      for (std::uint32_t link = 0; link < source_.fabric.link_count(); ++link)
+        if (source_.fabric.kind_of(LinkId(link)) == kind) alike.push_back(LinkId(link));
+      const network::Link& link = source_.fabric.link(alike.front());
+      std::string name = network::name_of(source_.fabric, alike.front());
+      if (alike.size() > 1) name += fmt::format(" and {} like it", alike.size() - 1);
+      const double left = share_left(link);
+      const std::string why = link.is_steady() ? fmt::format("at {} of its bandwidth", percent(left))
+                                               : "with a bandwidth that changes over time";
+      const double lost = link.is_steady() ? 1 - left : 1;
+      add(Culprit::Kind::kLink, name, fmt::format("{}, {} busy", why, percent(busy(alike.front()))), of_kind.moving,
+          part_of(of_kind.moving, lost));
+    }
+  }
+
+  double busy(LinkId link) const { return seconds(source_.usage[index_of(link)].busy) / whole(); }
+
+  // Where switches take longer for what devices and NICs send than these do.
+  void find_saturated_links() {
+    std::map<std::string, PathOfLink> classes;
+    for (const PathOfLink& one : path_.links) {
+      if (is_worse(one.link) || !source_.fabric.joins_switches(one.link)) continue;
+      PathOfLink& sum = classes[source_.fabric.link_classes()[source_.fabric.link(one.link).link_class]];
+      sum.moving += one.moving;
+      sum.excess += one.excess;
+      sum.waiting += one.waiting;
+    }
+    for (const auto& [name, sum] : classes) {
+      const auto use = std::ranges::find(result_.links, name, &LinkClassUse::name);
+      const double most = use == result_.links.end() ? 0 : use->most;
+      if (sum.excess == Duration::zero() && most < kSaturated) continue;
+      const Duration own = sum.moving - sum.excess;
+      const std::string why = sum.excess > Duration::zero() && own > Duration::zero()
+                                  ? fmt::format("{:.2g} times as long as on the links below", seconds(sum.moving) / seconds(own))
+                                  : "shared with other messages";
+      add(Culprit::Kind::kLinks, name, fmt::format("{}, {} busy at most", why, percent(most)),
+          sum.moving + sum.waiting, sum.excess + sum.waiting);
+    }
+  }
+
+  const CriticalPath& path_;
+  const Result& result_;
+  const CulpritSource& source_;
+  std::map<std::string, Culprit> found_;  // by name
+};
+
+}  // namespace
+
+std::vector<Culprit> find_culprits(const CriticalPath& path, const Result& result, const CulpritSource& source) {
+  return Search(path, result, source).run();
+}
+
+}  // namespace orrery::report

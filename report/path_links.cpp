@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "report/path_links.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "system/plans/line_traffic.h"
+
+namespace orrery::report {
+namespace {
+
+Duration longest_of(Duration a, Duration b) { return std::max(a, b); }
+
+// The devices of every line of ranks along the phase's axis; of a phase of the whole group that alone.
+std::vector<std::vector<DeviceId>> lines_of(const system::CollectivePlan& plan, std::size_t phase,
+                                            std::span<const DeviceId> devices) {
+  const system::CommunicatorLayout& layout = *plan.layout;
+  if (plan.phases[phase].is_whole()) return {{devices.begin(), devices.end()}};
+  const std::uint32_t axis = plan.phases[phase].phase.axis;
+  std::vector<std::vector<DeviceId>> lines;
+  for (std::uint32_t position = 0; position < layout.size(); ++position) {
+    if (layout.coordinate(position, axis) != 0 || !plan.participates(phase, position)) continue;
+    std::vector<DeviceId>& line = lines.emplace_back();
+    for (std::uint32_t at = 0; at < layout.sizes[axis]; ++at)
+      line.push_back(devices[layout.member_at[layout.moved_to(position, axis, at)]]);
+  }
+  return lines;
+}
+
+}  // namespace
+
+StepLinks PathLinks::of_call(GroupId group, std::uint32_t call, Duration time) {
+  const system::CollectivePlan& plan = plans_.plan(group, call);
+  const auto [known, is_new] = known_.try_emplace({group, &plan});
+  if (is_new) known->second = demand_of(group, plan);
+  return split(known->second, time);
+}
+
+StepLinks PathLinks::of_message(RankId from, RankId to, Bytes bytes, Duration time) {
+  std::vector<LinkId> route;
+  const DeviceId sender = placement_[index_of(from)], receiver = placement_[index_of(to)];
+  if (sender != receiver) fabric_.route(sender, receiver, route);
+  std::map<LinkId, Duration> times;
+  Demand demand;
+  for (const LinkId link : route) {
+    if (bytes.count() > 0) times[link] = transfer_alone(fabric_, network::LinkLoad{link, bytes});
+    demand.latency += fabric_.link(link).latency;
+  }
+  Duration longest{};
+  add_phase(times, Duration::zero(), demand, longest);
+  return split(demand, time);
+}
+
+StepLinks PathLinks::split(const Demand& demand, Duration time) {
+  StepLinks step;
+  step.slowest = demand.slowest;
+  step.shared = demand.shared;
+  step.moving = std::min(demand.moving, time);
+  step.own = std::min(demand.own, step.moving);
+  step.latency = std::min(demand.latency, time - step.moving);
+  step.waiting = time - step.moving - step.latency;
+  return step;
+}
+
+PathLinks::Demand PathLinks::demand_of(GroupId group, const system::CollectivePlan& plan) const {
+  Demand demand;
+  Duration longest{};
+  for (std::size_t phase = 0; phase < plan.phases.size(); ++phase) {
+    std::map<LinkId, Int128> bytes;
+    Duration latency{}, least{};
+    for (const std::vector<DeviceId>& line : lines_of(plan, phase, plans_.devices(group))) {
+      const system::LineTraffic traffic = traffic_of(plan, phase, line, fabric_);
+      for (const network::LinkLoad& load : traffic.loads) bytes[load.link] += load.bytes.count();
+      latency = longest_of(latency, traffic.latency);
+      least = longest_of(least, traffic.least);
+    }
+    std::map<LinkId, Duration> times;
+    for (const auto& [link, sum] : bytes) {
+      const Int128 all = std::min<Int128>(sum * plan.chunks, Bytes::max().count());
+      times[link] = transfer_alone(fabric_, network::LinkLoad{link, Bytes(static_cast<std::int64_t>(all))});
+    }
+    demand.latency = saturating_add(demand.latency, latency);
+    add_phase(times, least, demand, longest);
+  }
+  return demand;
+}
+
+// The slowest link of a step is that of its longest phase. What the library does not get over the links any faster
+// counts as latency.
+void PathLinks::add_phase(const std::map<LinkId, Duration>& times, Duration least, Demand& demand,
+                          Duration& longest) const {
+  std::optional<LinkId> slowest;
+  Duration moving{}, own{};
+  for (const auto& [link, time] : times) {
+    take_busiest(link, demand);
+    if (!fabric_.joins_switches(link)) own = longest_of(own, time);
+    if (slowest && (time < moving || (time == moving && !comes_before(link, *slowest)))) continue;
+    slowest = link;
+    moving = time;
+  }
+  if (least > moving) demand.latency = saturating_add(demand.latency, least - moving);
+  demand.moving = saturating_add(demand.moving, moving);
+  demand.own = saturating_add(demand.own, own);
+  if (slowest && (!demand.slowest || moving > longest)) {
+    demand.slowest = slowest;
+    longest = moving;
+  }
+}
+
+void PathLinks::take_busiest(LinkId link, Demand& demand) const {
+  if (!demand.shared || load(link) > load(*demand.shared) ||
+      (load(link) == load(*demand.shared) && comes_before(link, *demand.shared)))
+    demand.shared = link;
+}
+
+double PathLinks::load(LinkId link) const {
+  return static_cast<double>(usage_[index_of(link)].bytes.count()) /
+         static_cast<double>(fabric_.link(link).bandwidth.count());
+}
+
+// Links of devices and NICs before those between switches, which wait for these as much.
+bool PathLinks::comes_before(LinkId a, LinkId b) const {
+  const auto place = [&](LinkId link) {
+    return std::tuple(fabric_.joins_switches(link), fabric_.link(link).link_class, link);
+  };
+  return place(a) < place(b);
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Over which links the steps of a critical path moved. What a collective or message puts on every link is known from
+// its plan or route, so that the link which needs longest for its part is, too, and how long that takes alone; a run
+// pays nothing for it. What a step takes beyond that and its latency goes to others on its links, of which the one that
+// carried most in the run, for its bandwidth, stands for all.
+//
+// Links are taken by class: of equally slow ones the first class, then the lowest number, whatever was folded.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/units.h"
+#include "network/fabric/fabric.h"
+#include "network/network.h"
+#include "system/plans/plans.h"
+
+namespace orrery::report {
+
+// What of a step is whose.
+struct StepLinks {
+  std::optional<LinkId> slowest;  // none if nothing was sent
+  Duration moving{};              // as long as that link takes for its part alone
+  Duration own{};                 // of it, what the slowest link that begins or ends at a device or NIC would take
+  Duration latency{};
+  std::optional<LinkId> shared;  // the link that others used most
+  Duration waiting{};            // the rest of the step
+};
+
+class PathLinks {
+ public:
+  // All outlive it. `usage`: by LinkId, of the whole run.
+  PathLinks(const network::Fabric& fabric, system::CollectivePlans& plans, std::span<const network::LinkUsage> usage,
+            std::span<const DeviceId> placement)
+      : fabric_(fabric), plans_(plans), usage_(usage), placement_(placement) {}
+
+  // Of a call of a communicator that moved for `time`.
+  StepLinks of_call(GroupId group, std::uint32_t call, Duration time);
+  // Of a message that was on its way for `time`.
+  StepLinks of_message(RankId from, RankId to, Bytes bytes, Duration time);
+
+ private:
+  // What a step would take alone.
+  struct Demand {
+    std::optional<LinkId> slowest;
+    Duration moving{};
+    Duration own{};
+    Duration latency{};
+    std::optional<LinkId> shared;
+  };
+
+  static StepLinks split(const Demand& demand, Duration time);
+  Demand demand_of(GroupId group, const system::CollectivePlan& plan) const;
+  void add_phase(const std::map<LinkId, Duration>& times, Duration least, Demand& demand, Duration& longest) const;
+  void take_busiest(LinkId link, Demand& demand) const;
+  bool comes_before(LinkId a, LinkId b) const;
+  double load(LinkId link) const;
+
+  const network::Fabric& fabric_;
+  system::CollectivePlans& plans_;
+  std::span<const network::LinkUsage> usage_;
+  std::span<const DeviceId> placement_;
+  std::map<std::pair<GroupId, const system::CollectivePlan*>, Demand> known_;
+};
+
+}  // namespace orrery::report
