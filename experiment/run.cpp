@@ -158,9 +158,9 @@ report::CriticalPath find_path(const Experiment& experiment, const ExperimentJob
   report::PathLinks links(experiment.fabric, simulation.plans(), usage, whole.placement);
   report::CriticalPath path = report::critical_path(whole.job, log, totals.acting, result, &links);
   result.path = path.parts;
-  result.culprits = report::find_culprits(path, result,
-                                          {whole.job, experiment.fabric, whole.placement,
-                                           experiment.simulation.perturbation, usage, log, totals.acting});
+  result.culprits = report::find_culprits(
+      path, result,
+      {whole.job, experiment.fabric, whole.placement, experiment.simulation.perturbation, usage, log, totals.acting});
   return path;
 }
 
@@ -212,8 +212,8 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   result.wall_seconds = std::chrono::duration<double>(Clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();
-  return {std::move(result), std::move(whole.job), std::move(whole.training), std::move(log), totals.acting,
-          std::move(path)};
+  return {std::move(result), std::move(whole.job), std::move(whole.training),
+          std::move(log),    totals.acting,        std::move(path)};
 }
 
 // Loops are tried as such where nothing tells their iterations apart from the start. Where something does on the way,
@@ -273,7 +273,8 @@ Run run_experiment(const RunRequest& request, const ConfigFiles& files, const Ru
   if (request.when_read) request.when_read(experiment);
   experiment.simulation.fast_forward = request.fast_forward;
   try {
-    return simulate_experiment(experiment, request.allow_oom, {request.ranks, request.finds_path}, diagnostics, started, progress);
+    return simulate_experiment(experiment, request.allow_oom, {request.ranks, request.finds_path}, diagnostics, started,
+                               progress);
   } catch (const InputError& error) {
     throw with_warnings(error, diagnostics, request.file);
   } catch (const StuckError&) {

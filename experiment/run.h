@@ -41,7 +41,7 @@ struct RunRequest {
   std::vector<report::RankChoice> ranks{};  // what will be written; refused before the simulation
   std::function<void(const Experiment&)> when_read{};
   std::function<void(std::span<const Problem>)> when_stuck{};  // told what was warned of, which may be why
-  bool finds_path = false;  // the critical path, and what holds the job up
+  bool finds_path = false;                                     // the critical path, and what holds the job up
 };
 
 // Refuses, without a simulation, what is wrong with the configuration, a job that does not fit the devices' memory, and

@@ -86,6 +86,18 @@ class History {
   std::vector<std::vector<const OperationRecord*>> calls_;  // by communicator slot, in the order in which they meet
 };
 
+std::vector<PathOfClass> classes_of(std::span<const PathOfLink> links, const network::Fabric& fabric) {
+  std::vector<PathOfClass> classes(fabric.link_classes().size());
+  for (const PathOfLink& one : links) {
+    PathOfClass& of_class = classes[fabric.link(one.link).link_class];
+    of_class.moving += one.moving;
+    of_class.waiting += one.waiting;
+  }
+  for (std::size_t number = 0; number < classes.size(); ++number) classes[number].name = fabric.link_classes()[number];
+  std::erase_if(classes, [](const PathOfClass& one) { return one.moving + one.waiting == Duration::zero(); });
+  return classes;
+}
+
 class Walk {
  public:
   Walk(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting, const Result& result,
@@ -285,7 +297,7 @@ class Walk {
       std::ranges::stable_sort(shares, std::greater{}, &PathShare::time);
       return shares;
     };
-    CriticalPath path{shares_of(parts_), shares_of(operations_), {}, {}, latency_};
+    CriticalPath path{shares_of(parts_), shares_of(operations_), {}, {}, {}, latency_};
     for (auto [rank, on_rank] : ranks_) {
       on_rank.rank = rank;
       if (on_rank.time > Duration::zero()) path.ranks.push_back(on_rank);
@@ -294,6 +306,7 @@ class Walk {
       on_link.link = link;
       path.links.push_back(on_link);
     }
+    if (path_links_ != nullptr) path.link_classes = classes_of(path.links, path_links_->fabric());
     std::ranges::stable_sort(path.ranks, std::greater{}, &PathOfRank::time);
     return path;
   }
@@ -364,6 +377,27 @@ std::string ranks_text(const CriticalPath& path, const Result& result) {
   return table.text();
 }
 
+std::string links_text(const CriticalPath& path) {
+  std::vector<std::string> names;
+  std::vector<Duration> moving, waiting;
+  for (const PathOfClass& one : path.link_classes) {
+    names.push_back(one.name);
+    moving.push_back(one.moving);
+    waiting.push_back(one.waiting);
+  }
+  if (path.latency > Duration::zero()) {
+    names.emplace_back("latency");
+    moving.push_back(path.latency);
+    waiting.emplace_back();
+  }
+  if (names.empty()) return {};
+  Table table;
+  table.column_of("over links", names, Table::Align::kLeft);
+  table.column_of("time", in_one_unit(moving));
+  table.column_of("shared", in_one_unit(waiting));
+  return "\n" + table.text();
+}
+
 nlohmann::ordered_json shares_json(std::span<const PathShare> shares, const Result& result) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   const double whole = seconds(result.finish.time_since_epoch());
@@ -390,7 +424,7 @@ std::string critical_path_text(const CriticalPath& path, const Result& result) {
   if (path.parts.empty()) return "critical path: no operation takes time\n";
   return fmt::format("critical path of {}, which nothing but what is on it can shorten\n\n",
                      rounded(result.finish.time_since_epoch())) +
-         shares_text("critical path", path.parts, result) + "\n" + ranks_text(path, result) + "\n" +
+         shares_text("critical path", path.parts, result) + links_text(path) + "\n" + ranks_text(path, result) + "\n" +
          shares_text("operations on it", path.operations, result);
 }
 
@@ -404,6 +438,11 @@ void add_critical_path(const CriticalPath& path, const Result& result, nlohmann:
                      {"class", result.class_of_rank[index_of(one.rank)]},
                      {"seconds", seconds(one.time)}});
   document["critical_ranks"] = std::move(ranks);
+  nlohmann::ordered_json links = nlohmann::ordered_json::array();
+  for (const PathOfClass& one : path.link_classes)
+    links.push_back({{"class", one.name}, {"seconds", seconds(one.moving)}, {"shared_s", seconds(one.waiting)}});
+  document["critical_links"] = std::move(links);
+  document["critical_latency_s"] = seconds(path.latency);
 }
 
 }  // namespace orrery::report

@@ -35,17 +35,25 @@ struct PathOfRank {
 // What of the path moved over a link.
 struct PathOfLink {
   LinkId link{};
-  Duration moving{};  // as fast as the link carries the step's part alone
-  Duration excess{};  // of it, what links of devices and NICs would not have taken
+  Duration moving{};   // as fast as the link carries the step's part alone
+  Duration excess{};   // of it, what links of devices and NICs would not have taken
   Duration waiting{};  // beside what others had on it
+};
+
+// Likewise over all links of a class.
+struct PathOfClass {
+  std::string name;  // "nic.up"
+  Duration moving{};
+  Duration waiting{};
 };
 
 struct CriticalPath {
   std::vector<PathShare> parts;       // they sum to the finish; largest first, as the others
   std::vector<PathShare> operations;  // by name
   std::vector<PathOfRank> ranks;
-  std::vector<PathOfLink> links;  // by LinkId; none without PathLinks
-  Duration latency{};             // of steps that moved over links
+  std::vector<PathOfLink> links;          // by LinkId; none without PathLinks
+  std::vector<PathOfClass> link_classes;  // in the order of the fabric
+  Duration latency{};                     // of steps that moved over links
 };
 
 // `acting`: by rank, whose operations the log has for it. `result` is of the same run. `links` may be null.

@@ -2,6 +2,7 @@
 #include "report/culprits.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
@@ -23,7 +24,6 @@ constexpr std::size_t kMost = 3;
 constexpr double kLeastCost = 0.005;    // of the time
 constexpr double kLeastBeside = 0.1;    // of the first one's cost
 constexpr double kLeastSlower = 1.005;  // than the peers
-constexpr double kSaturated = 0.5;      // utilisation from which links that are shared hold others up
 
 std::string percent(double share) {
   return share < 0.0995 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
@@ -133,8 +133,8 @@ class Search {
       std::vector<std::size_t> alike;
       for (const auto& [rank, disturbed] : ranks)
         if (disturbed.start == late->second.start) alike.push_back(index_of(rank));
-      add(Culprit::Kind::kLate, name_of(alike), fmt::format("starts {} late", rounded(late->second.start)), one.late,
-          one.late);
+      add(Culprit::Kind::kLate, name_of(alike), fmt::format("nothing starts before {}", rounded(late->second.start)),
+          one.late, one.late);
     }
   }
 
@@ -177,8 +177,8 @@ class Search {
     std::vector<std::size_t> ranks;
     for (std::uint32_t other = 0; other < source_.placement.size(); ++other)
       if (node_of(source_.fabric, source_.placement[other]) == node) ranks.push_back(other);
-    const bool is_elsewhere = std::ranges::any_of(
-        alike, [&](std::size_t other) { return std::ranges::find(ranks, other) == ranks.end(); });
+    const bool is_elsewhere =
+        std::ranges::any_of(alike, [&](std::size_t other) { return std::ranges::find(ranks, other) == ranks.end(); });
     if (ranks.size() < 2 || is_elsewhere || of_nodes.at(node) - 1 < (slowness - 1) / 2) return name_of(alike);
     return fmt::format("node{} ({})", node, name_of(ranks));
   }
@@ -188,8 +188,8 @@ class Search {
   }
 
   std::string why_slow(RankId rank, double slowness, const Peers& peers) const {
-    std::string text = slowness < 2 ? fmt::format("computes {} longer than its peers", percent(slowness - 1))
-                                    : fmt::format("computes {:.1f} times as long as its peers", slowness);
+    std::string text = slowness < 2 ? fmt::format("computing takes {} longer than on peers", percent(slowness - 1))
+                                    : fmt::format("computing takes {:.1f} times as long as on peers", slowness);
     const RankId usual = peers.usual(rank);
     if (&source_.job.graph(rank) == &source_.job.graph(usual)) return text;
     const std::string most = largest_difference(rank, usual);
@@ -234,7 +234,7 @@ class Search {
       for (std::uint32_t link = 0; link < source_.fabric.link_count(); ++link)
         if (source_.fabric.kind_of(LinkId(link)) == kind) alike.push_back(LinkId(link));
       const network::Link& link = source_.fabric.link(alike.front());
-      std::string name = network::name_of(source_.fabric, alike.front());
+      std::string name = name_of_worse(alike.front());
       if (alike.size() > 1) name += fmt::format(" and {} like it", alike.size() - 1);
       const double left = share_left(link);
       const std::string why = link.is_steady() ? fmt::format("at {} of its bandwidth", percent(left))
@@ -243,6 +243,20 @@ class Search {
       add(Culprit::Kind::kLink, name, fmt::format("{}, {} busy", why, percent(busy(alike.front()))), of_kind.moving,
           part_of(of_kind.moving, lost));
     }
+  }
+
+  // The device, NIC or switch of whose links all have lost as much; else the link.
+  std::string name_of_worse(LinkId link) const {
+    const network::LinkEnds ends = source_.fabric.ends(link);
+    const double left = share_left(source_.fabric.link(link));
+    for (const network::VertexId vertex : {ends.from, ends.to}) {
+      const std::string name = source_.fabric.vertex_name(vertex);
+      const bool are_all_worse = std::ranges::all_of(network::links_named(source_.fabric, name), [&](LinkId other) {
+        return is_worse(other) && std::abs(share_left(source_.fabric.link(other)) - left) < 0.001;
+      });
+      if (are_all_worse) return name;
+    }
+    return network::name_of(source_.fabric, link);
   }
 
   double busy(LinkId link) const { return seconds(source_.usage[index_of(link)].busy) / whole(); }
@@ -260,12 +274,11 @@ class Search {
     for (const auto& [name, sum] : classes) {
       const auto use = std::ranges::find(result_.links, name, &LinkClassUse::name);
       const double most = use == result_.links.end() ? 0 : use->most;
-      if (sum.excess == Duration::zero() && most < kSaturated) continue;
       const Duration own = sum.moving - sum.excess;
       const std::string why = sum.excess > Duration::zero() && own > Duration::zero()
-                                  ? fmt::format("{:.2g} times as long as on the links below", seconds(sum.moving) / seconds(own))
-                                  : "shared with other messages";
-      add(Culprit::Kind::kLinks, name, fmt::format("{}, {} busy at most", why, percent(most)),
+                                  ? fmt::format("takes {:.2g} times as long as", seconds(sum.moving) / seconds(own))
+                                  : "slower than";
+      add(Culprit::Kind::kLinks, name, fmt::format("oversubscribed, {} the links below, {} busy", why, percent(most)),
           sum.moving + sum.waiting, sum.excess + sum.waiting);
     }
   }

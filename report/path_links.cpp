@@ -107,6 +107,7 @@ void PathLinks::add_phase(const std::map<LinkId, Duration>& times, Duration leas
   }
 }
 
+// Links between switches stand for others only if they clearly had more to carry than those of devices and NICs.
 void PathLinks::take_busiest(LinkId link, Demand& demand) const {
   if (!demand.shared || load(link) > load(*demand.shared) ||
       (load(link) == load(*demand.shared) && comes_before(link, *demand.shared)))
@@ -114,8 +115,10 @@ void PathLinks::take_busiest(LinkId link, Demand& demand) const {
 }
 
 double PathLinks::load(LinkId link) const {
-  return static_cast<double>(usage_[index_of(link)].bytes.count()) /
-         static_cast<double>(fabric_.link(link).bandwidth.count());
+  constexpr double kClearly = 1.25;
+  const double needed = static_cast<double>(usage_[index_of(link)].bytes.count()) /
+                        static_cast<double>(fabric_.link(link).bandwidth.count());
+  return fabric_.joins_switches(link) ? needed / kClearly : needed;
 }
 
 // Links of devices and NICs before those between switches, which wait for these as much.

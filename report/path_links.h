@@ -39,6 +39,7 @@ class PathLinks {
             std::span<const DeviceId> placement)
       : fabric_(fabric), plans_(plans), usage_(usage), placement_(placement) {}
 
+  const network::Fabric& fabric() const { return fabric_; }
   // Of a call of a communicator that moved for `time`.
   StepLinks of_call(GroupId group, std::uint32_t call, Duration time);
   // Of a message that was on its way for `time`.

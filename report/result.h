@@ -142,13 +142,13 @@ struct Result {
   bool computes_as_measured = false;  // traces' durations, which no other device changes
   std::string library;                // of collectives: "nccl 2.30.0"; empty: the fixed one
   Time finish;
-  Duration initial{};           // until replicas have the parameters; the iterations come after that
-  std::int64_t iterations = 1;  // simulated one after the other until `finish`; 1 of several jobs
-  std::optional<TrainingFigures> training;          // of an only job
-  std::vector<JobFigures> jobs;                     // if there are several
-  std::vector<SharedLinks> shared_links;            // that these use
-  std::vector<Breakdown> classes;                   // of ranks that behave alike, in the order of their first ranks
-  std::vector<std::uint32_t> class_of_rank;         // by rank
+  Duration initial{};                        // until replicas have the parameters; the iterations come after that
+  std::int64_t iterations = 1;               // simulated one after the other until `finish`; 1 of several jobs
+  std::optional<TrainingFigures> training;   // of an only job
+  std::vector<JobFigures> jobs;              // if there are several
+  std::vector<SharedLinks> shared_links;     // that these use
+  std::vector<Breakdown> classes;            // of ranks that behave alike, in the order of their first ranks
+  std::vector<std::uint32_t> class_of_rank;  // by rank
   std::map<std::string, std::string> group_family;  // communicator -> what tables add up: "tensor3" -> "tensor"
   std::vector<LinkClassUse> links;
   std::optional<BusiestLink> busiest_link;  // none if no link carried anything

@@ -148,6 +148,16 @@ std::string warning_text(Problem warning, const Result& result) {
   return to_string(warning);
 }
 
+Json culprits_json(const std::vector<Culprit>& culprits) {
+  Json list = Json::array();
+  for (const Culprit& culprit : culprits)
+    list.push_back({{"name", culprit.name},
+                    {"why", culprit.why},
+                    {"seconds", seconds(culprit.time)},
+                    {"cost_s", seconds(culprit.cost)}});
+  return list;
+}
+
 }  // namespace
 
 Json to_json(const Result& result, bool deterministic) {
@@ -175,6 +185,7 @@ Json to_json(const Result& result, bool deterministic) {
   document["links"] = links_json(result.links);
   if (result.busiest_link)
     document["busiest_link"] = {{"name", result.busiest_link->name}, {"busy", result.busiest_link->busy}};
+  if (!result.path.empty()) document["culprits"] = culprits_json(result.culprits);
   Json warnings = Json::array();
   for (const Problem& warning : result.warnings) warnings.push_back(warning_text(warning, result));
   document["warnings"] = std::move(warnings);

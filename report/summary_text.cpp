@@ -249,7 +249,8 @@ std::string path_text(const Result& result) {
       others += part.time;
   }
   if (others > Duration::zero()) parts.push_back("others " + rounded(others));
-  std::string text = fmt::format("critical path {}: {}\n", rounded(result.finish.time_since_epoch()), fmt::join(parts, ", "));
+  std::string text =
+      fmt::format("critical path {}: {}\n", rounded(result.finish.time_since_epoch()), fmt::join(parts, ", "));
   for (const Culprit& culprit : result.culprits)
     text += fmt::format("held up by {}: {} ({} of the path)\n", culprit.name, culprit.why, rounded(culprit.time));
   return text;
@@ -321,15 +322,16 @@ std::string summary_text(const Result& result) {
   const std::string what =
       result.jobs.empty() ? "iteration time" : fmt::format("all {} jobs are done after", result.jobs.size());
   std::string text = fmt::format("{} {}\n", what, rounded(iteration_time(result)));
-  text += fmt::format("{} rank{} on {} device{} {}; {} network, granularity {}{}\n", ranks, ranks == 1 ? "" : "s",
-                      result.devices, result.devices == 1 ? "" : "s", printable(result.device), result.network_model,
-                      result.granularity, result.library.empty() ? "" : ", " + result.library);
+  text += fmt::format("{} rank{} on {} device{} {}; {} network{}\n", ranks, ranks == 1 ? "" : "s", result.devices,
+                      result.devices == 1 ? "" : "s", printable(result.device), result.network_model,
+                      result.library.empty() ? "" : ", " + result.library);
   if (result.training) text += result.training->job + "\n";
   if (result.iterations > 1)
     text += fmt::format("mean of {} iterations; the times below are of all of them\n", result.iterations);
   if (result.initial > Duration::zero())
     text += fmt::format("before the first: {} to broadcast the parameters\n", rounded(result.initial));
   if (result.training) text += training_lines(*result.training, result.devices);
+  if (result.computes_as_measured) text += "computing takes as long as measured\n";
   text = folded_to_screen(text + path_text(result));
   if (!result.jobs.empty()) text += jobs_text(result);
   return text + "\n" + slowest_ranks_text(result) +

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""culprit_test.py PROGRAM: the first screen of `run` fits 80 columns and 24 lines, names what holds a job up where
+something is worse than its like, the same folded and not, and nobody where all are alike."""
+import json
+import re
+import sys
+from pathlib import Path
+
+from orrery_program import SOURCE, Checks, Program, scratch_folder
+
+STUDIES = SOURCE / "configs" / "studies"
+GPT = STUDIES / "gpt3-175b-128-a100.yaml"
+COLUMNS, LINES = 80, 24
+NODE_1 = ", ".join(f"{rank}: {{compute: 1.2}}" for rank in range(8, 16))
+# Of each what is worse, how much of the time it costs at least, and the settings that make it so.
+CASES = (
+    ("a NIC at 5 %", "node1.nic0: at 5 % of its bandwidth", 0.2, GPT, "perturb.links={node1.nic0: {bandwidth: 5 %}}"),
+    ("a NIC at 5 % in one direction", "node1.nic0.up: at 5 % of its bandwidth", 0.2, GPT,
+     "perturb.links={node1.nic0.up: {bandwidth: 5 %}}"),
+    ("a slow rank", "rank 40: computing takes 10 % longer than on peers", 0.05, GPT, "perturb.ranks.40.compute=1.1"),
+    ("a slow node", "node1 (ranks 8-15): computing takes 20 % longer than on peers", 0.1, GPT,
+     f"perturb.ranks={{{NODE_1}}}"),
+    ("a late rank", "rank 5: nothing starts before 20.00 ms", 0.1, STUDIES / "straggler.yaml",
+     "perturb.ranks={5: {start: 20 ms}}"),
+    ("an oversubscribed spine", "nic.leaf-up: oversubscribed", 0.05, STUDIES / "llama2-13b-four-nodes.yaml",
+     "cluster.scale_out={topology: fat-tree, network: infiniband, leaf_ports: 16, oversubscription: 8, "
+     "latency: 600 ns, trunk_latency: 300 ns}"),
+    ("a hot expert", "ranks 32,40,48,56: computing takes 3.4 times as long as on peers, most of it in "
+     "'layer * experts backward'", 0.3, STUDIES / "mixtral-8x7b-ep.yaml", "workload.parallel.expert_skew=1"),
+)
+ALIKE = ("gpt3-175b-128-a100", "gpt3-175b-1024", "llama2-13b-four-nodes", "torus-2x4x4-transformer", "dlrm-128",
+         "deepseek-v3-2048-h800", "all-reduce-ring", "parameter-server", "replay-a100", "opt-175b-992")
+
+
+def check_screen(checks, name, text):
+    lines = text.splitlines()
+    checks.check(len(lines) <= LINES, f"{name}: the summary has at most {LINES} lines", text)
+    checks.check(all(len(line) <= COLUMNS for line in lines), f"{name}: no line is wider than {COLUMNS} columns", text)
+    checks.check(lines[0].startswith("iteration time "), f"{name}: begins with the time", text)
+
+
+def check_culprits(program, checks, folder):
+    for name, culprit, share, study, setting in CASES:
+        outcome = program.run(["run", str(study), "--set", setting, "--json", "folded.json"], folder)
+        if not checks.check(outcome.code == 0 and not outcome.broken, name, outcome.stderr):
+            continue
+        check_screen(checks, name, outcome.stdout)
+        said = re.sub(r"\n  (?! )", " ", outcome.stdout)
+        first = next((line for line in said.splitlines() if line.startswith("held up by ")), "")
+        checks.check(first.startswith(f"held up by {culprit}"), f"{name}: named first", outcome.stdout)
+        result = json.loads((Path(folder) / "folded.json").read_text())
+        checks.check(result["culprits"][0]["cost_s"] > share * result["iteration_time_s"], f"{name}: what it costs",
+                     result["culprits"])
+        unfolded = program.run(["run", str(study), "--set", setting, "--no-fold", "--no-fast-forward"], folder)
+        checks.check(unfolded.stdout == outcome.stdout, f"{name}: the same with every rank by itself",
+                     unfolded.stdout + outcome.stdout)
+
+
+def check_alike(program, checks, folder):
+    for name in ALIKE:
+        outcome = program.run(["run", str(STUDIES / f"{name}.yaml")], folder)
+        checks.check(outcome.code == 0 and "critical path " in outcome.stdout, f"{name}: has a path", outcome.stdout)
+        checks.check("held up by" not in outcome.stdout, f"{name}: nobody is to blame where all are alike",
+                     outcome.stdout)
+
+
+def check_all_fit(program, checks, folder):
+    fit = 0
+    for study in sorted(STUDIES.glob("*.yaml")):
+        outcome = program.run(["run", str(study)], folder)
+        if outcome.code != 0 or outcome.stdout.startswith("all "):  # a sweep, or several jobs
+            continue
+        fit += 1
+        check_screen(checks, study.name, outcome.stdout)
+    checks.check(fit > 30, "most studies are single experiments", fit)
+
+
+def main():
+    program, checks = Program(sys.argv[1]), Checks()
+    with scratch_folder() as folder:
+        check_culprits(program, checks, folder)
+        check_alike(program, checks, folder)
+        check_all_fit(program, checks, folder)
+    return checks.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
