@@ -56,7 +56,7 @@ std::string fold_difference(const experiment::Run& folded, experiment::RunReques
   }
   request.settings.emplace_back("fold=off");
   request.fast_forward = false;
-  request.finds_path = false;
+  request.finds_path = request.finds_slack = false;
   request.when_read = {};
   Progress progress;
   const experiment::Run unfolded = experiment::run_experiment(request, session.files, std::ref(progress));
@@ -248,6 +248,7 @@ void run(RunOptions& options, Session& session) {
                                  [](const experiment::Experiment& read) { tell_groups_of(read.resolved); },
                                  print_warnings};
   request.finds_path = true;
+  request.finds_slack = options.critical_path;
   if (options.no_fold) request.settings.emplace_back("fold=off");
   Progress progress;
   experiment::Run run = experiment::run_experiment(request, session.files, std::ref(progress));
@@ -264,6 +265,12 @@ void run(RunOptions& options, Session& session) {
   if (options.critical_path) {
     answer.text += "\n" + report::critical_path_text(run.path, run.result);
     report::add_critical_path(run.path, run.result, answer.document);
+    if (run.slack) {
+      answer.text += "\n" + report::slack_text(*run.slack, run.job, run.acting, run.result);
+      report::add_slack(*run.slack, run.job, run.acting, run.result, answer.document);
+    }
+    if (!run.slack)
+      answer.text += fmt::format("\nno slack: there are more than {} operations\n", report::kMostSlackOperations);
   }
   const std::string difference = options.verify_fold ? fold_difference(run, request, session) : "";
   if (!difference.empty()) {

@@ -149,13 +149,23 @@ bool takes_measured_times(const WorkloadSource& workload, const workload::Job& j
 struct Wanted {
   std::span<const report::RankChoice> ranks{};  // that will be written
   bool path = false;
+  bool slack = false;
 };
 
+std::optional<report::Slack> find_slack(const workload::Job& job, const workload::Matching& matching,
+                                        const system::SimulationTotals& totals, const report::OperationLog& log) {
+  std::size_t operations = 0;
+  for (const RankId rank : std::set<RankId>(totals.acting.begin(), totals.acting.end())) operations += log.count(rank);
+  if (operations > report::kMostSlackOperations) return std::nullopt;
+  return report::find_slack(job, matching, log, totals.acting, totals.finish);
+}
+
 report::CriticalPath find_path(const Experiment& experiment, const ExperimentJob& whole,
-                               const system::Simulation& simulation, const system::SimulationTotals& totals,
-                               const report::OperationLog& log, report::Result& result) {
+                               const workload::Matching& matching, const system::Simulation& simulation,
+                               const system::SimulationTotals& totals, const report::OperationLog& log,
+                               report::Result& result) {
   const std::vector<network::LinkUsage> usage = simulation.link_usage();
-  report::PathLinks links(experiment.fabric, simulation.plans(), usage, whole.placement);
+  report::PathLinks links(experiment.fabric, simulation.plans(), matching, usage, whole.placement);
   report::CriticalPath path = report::critical_path(whole.job, log, totals.acting, result, &links);
   result.path = path.parts;
   result.culprits = report::find_culprits(
@@ -200,7 +210,9 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
                                  totals.finish.time_since_epoch() - result.initial, totals, log);
   }
   report::CriticalPath path;
-  if (wanted.path) path = find_path(experiment, whole, simulation, totals, log, result);
+  if (wanted.path) path = find_path(experiment, whole, matching, simulation, totals, log, result);
+  std::optional<report::Slack> slack;
+  if (wanted.slack) slack = find_slack(job, matching, totals, log);
   result.computes_as_measured = computes_as_measured;
   result.experiment = experiment.resolved;
   result.device = experiment.devices_text();
@@ -212,8 +224,8 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   result.wall_seconds = std::chrono::duration<double>(Clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();
-  return {std::move(result), std::move(whole.job), std::move(whole.training),
-          std::move(log),    totals.acting,        std::move(path)};
+  return {std::move(result), std::move(whole.job), std::move(whole.training), std::move(log),
+          totals.acting,     std::move(path),      std::move(slack)};
 }
 
 // Loops are tried as such where nothing tells their iterations apart from the start. Where something does on the way,
@@ -226,7 +238,7 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, const Want
       std::ranges::any_of(experiment.jobs, [](const JobSource& job) { return job.workload.training.has_value(); });
   const bool is_late =
       std::ranges::any_of(experiment.jobs, [](const JobSource& job) { return job.start > Duration::zero(); });
-  if (has_loops && !is_late && options.fold == system::FoldMode::kAuto && options.fast_forward &&
+  if (has_loops && !is_late && !wanted.slack && options.fold == system::FoldMode::kAuto && options.fast_forward &&
       !options.perturbation.disturbs_ranks() && experiment.fabric.is_steady()) {
     const Diagnostics before = diagnostics;
     try {
@@ -273,8 +285,8 @@ Run run_experiment(const RunRequest& request, const ConfigFiles& files, const Ru
   if (request.when_read) request.when_read(experiment);
   experiment.simulation.fast_forward = request.fast_forward;
   try {
-    return simulate_experiment(experiment, request.allow_oom, {request.ranks, request.finds_path}, diagnostics, started,
-                               progress);
+    return simulate_experiment(experiment, request.allow_oom, {request.ranks, request.finds_path, request.finds_slack},
+                               diagnostics, started, progress);
   } catch (const InputError& error) {
     throw with_warnings(error, diagnostics, request.file);
   } catch (const StuckError&) {

@@ -16,6 +16,7 @@
 #include "report/operation_log.h"
 #include "report/rank_choice.h"
 #include "report/result.h"
+#include "report/slack.h"
 #include "workload/graph/job.h"
 #include "workload/training/program/generate_job.h"
 
@@ -26,8 +27,9 @@ struct Run {
   workload::Job job;
   std::optional<workload::TrainingFacts> training;  // of a generated job
   report::OperationLog log;
-  std::vector<RankId> acting;  // by rank: whose operations the log has for it
-  report::CriticalPath path;   // if it was asked for
+  std::vector<RankId> acting;          // by rank: whose operations the log has for it
+  report::CriticalPath path;           // if it was asked for
+  std::optional<report::Slack> slack;  // likewise, unless there are more operations than are looked at
 };
 
 // What is being done, and how much of it is.
@@ -42,6 +44,7 @@ struct RunRequest {
   std::function<void(const Experiment&)> when_read{};
   std::function<void(std::span<const Problem>)> when_stuck{};  // told what was warned of, which may be why
   bool finds_path = false;                                     // the critical path, and what holds the job up
+  bool finds_slack = false;                                    // of all operations
 };
 
 // Refuses, without a simulation, what is wrong with the configuration, a job that does not fit the devices' memory, and

@@ -130,6 +130,7 @@ class Walk {
     return *known;
   }
   const workload::Matching& matching() {
+    if (path_links_ != nullptr) return path_links_->matching();
     if (!matching_) matching_ = workload::match(job_);
     return *matching_;
   }

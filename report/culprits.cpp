@@ -33,18 +33,6 @@ Duration part_of(Duration time, double share) {
   return Duration(static_cast<std::int64_t>(static_cast<double>(time.count()) * share));
 }
 
-std::string every_layer(std::string_view name) {
-  std::string text;
-  for (const char c : name) {
-    const bool is_digit = c >= '0' && c <= '9';
-    if (!is_digit)
-      text += c;
-    else if (!text.ends_with('*'))
-      text += '*';
-  }
-  return text;
-}
-
 // Ranks that have the same to do, but for how much: peers run one program, or programs of the same operations.
 class Peers {
  public:

@@ -41,6 +41,18 @@ std::string name_of_exposed(const std::string& family) {
 
 }  // namespace
 
+std::string every_layer(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit)
+      text += c;
+    else if (!text.ends_with('*'))
+      text += '*';
+  }
+  return text;
+}
+
 RankParts parts_of(const Breakdown& b, const Result& result) {
   RankParts parts{b.compute, b.host, b.memory, b.bubble, b.wait, b.idle, {}, b.finish};
   for (const auto& [name, time] : b.exposed) {

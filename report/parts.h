@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/units.h"
@@ -47,6 +48,9 @@ std::string short_name(const Part& part);
 
 // The parts that are not zero, largest first; they sum to the iteration time.
 std::vector<Part> mean_parts(const Result& result);
+
+// The name of an operation without the number of its layer: "layer * mlp forward".
+std::string every_layer(std::string_view name);
 
 // "0-3,8-11": `ranks` ascending. Ends in "..." once it is longer than `most` characters.
 std::string rank_ranges(std::span<const std::size_t> ranks, std::size_t most = SIZE_MAX);

@@ -19,6 +19,7 @@
 #include "network/fabric/fabric.h"
 #include "network/network.h"
 #include "system/plans/plans.h"
+#include "workload/matching/matching.h"
 
 namespace orrery::report {
 
@@ -35,11 +36,12 @@ struct StepLinks {
 class PathLinks {
  public:
   // All outlive it. `usage`: by LinkId, of the whole run.
-  PathLinks(const network::Fabric& fabric, system::CollectivePlans& plans, std::span<const network::LinkUsage> usage,
-            std::span<const DeviceId> placement)
-      : fabric_(fabric), plans_(plans), usage_(usage), placement_(placement) {}
+  PathLinks(const network::Fabric& fabric, system::CollectivePlans& plans, const workload::Matching& matching,
+            std::span<const network::LinkUsage> usage, std::span<const DeviceId> placement)
+      : fabric_(fabric), plans_(plans), matching_(matching), usage_(usage), placement_(placement) {}
 
   const network::Fabric& fabric() const { return fabric_; }
+  const workload::Matching& matching() const { return matching_; }
   // Of a call of a communicator that moved for `time`.
   StepLinks of_call(GroupId group, std::uint32_t call, Duration time);
   // Of a message that was on its way for `time`.
@@ -64,6 +66,7 @@ class PathLinks {
 
   const network::Fabric& fabric_;
   system::CollectivePlans& plans_;
+  const workload::Matching& matching_;
   std::span<const network::LinkUsage> usage_;
   std::span<const DeviceId> placement_;
   std::map<std::pair<GroupId, const system::CollectivePlan*>, Demand> known_;

@@ -256,6 +256,16 @@ std::string path_text(const Result& result) {
   return text;
 }
 
+// Where to break a line that is longer than `columns`: behind a comma or the like, or before a bracket; else at the
+// last space.
+std::size_t break_of(const std::string& line, std::size_t columns) {
+  for (std::size_t at = columns; at > columns / 2; --at)
+    if (line[at] == ' ' &&
+        (std::string_view(",;:").find(line[at - 1]) != std::string_view::npos || line[at + 1] == '('))
+      return at;
+  return line.rfind(' ', columns);
+}
+
 // Lines of more than 80 columns go on in the next, indented by two.
 std::string folded_to_screen(std::string_view text) {
   constexpr std::size_t kColumns = 80;
@@ -264,7 +274,7 @@ std::string folded_to_screen(std::string_view text) {
     std::string line(text.substr(0, text.find('\n')));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     while (line.size() > kColumns) {
-      const std::size_t at = line.rfind(' ', kColumns);
+      const std::size_t at = break_of(line, kColumns);
       if (at == std::string::npos || line.find_first_not_of(' ') > at) break;
       folded += line.substr(0, line.find_last_not_of(' ', at) + 1) + "\n";
       line = "  " + line.substr(line.find_first_not_of(' ', at));

@@ -67,12 +67,26 @@ def check_what_is_beside_it(program, checks, folder):
                  f"{slower} and {computing}")
 
 
+def check_slack(program, checks, folder):
+    """What a rank may be slower by changes nothing, and a hundredth more does."""
+    before = path_of(program, folder, STUDIES / "straggler.yaml")
+    slower = {one["members"]: one["slower"] for one in before["slack_ranks"]}
+    checks.check(slower["5"] == 0 and 0.29 < slower["0-4,6-15"] < 0.3, "others may be as slow as the straggler", slower)
+    for more, is_longer in ((-1e-6, False), (0.01, True)):
+        factor = 1 + slower["0-4,6-15"] + more
+        after = path_of(program, folder, STUDIES / "straggler.yaml", "--set",
+                        f"perturb.ranks={{5: {{compute: 1.3}}, 9: {{compute: {factor:.6f}}}}}")
+        checks.check((after["iteration_time_s"] > before["iteration_time_s"]) == is_longer, f"rank 9 at {factor}",
+                     after["iteration_time_s"])
+
+
 def main():
     program, checks = Program(sys.argv[1]), Checks()
     with scratch_folder() as folder:
         check_sums(program, checks, folder)
         check_culprits(program, checks, folder)
         check_what_is_beside_it(program, checks, folder)
+        check_slack(program, checks, folder)
     return checks.exit_code()
 
 

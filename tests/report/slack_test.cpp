@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include <map>
+#include <random>
+#include <set>
+
+#include <catch2/catch.hpp>
+
+#include "report/slack.h"
+#include "tests/system/free_network.h"
+#include "tests/system/small_jobs.h"
+
+using namespace orrery;
+using namespace orrery::report;
+using namespace orrery::test;
+using std::chrono::microseconds;
+
+namespace {
+
+constexpr std::uint32_t kRanks = 4;
+
+// Each rank computes one thing after the other; between, it calls collectives of pairs and of all, and sends to the
+// next rank, which some later computation waits for. So the order on streams is given, and links are never shared.
+struct RandomProgram {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Duration> times;  // of the computations, by rank and node
+  std::uint64_t seed = 0;
+
+  workload::Job build(std::map<std::pair<std::uint32_t, std::uint32_t>, Duration>& used) const {
+    std::mt19937_64 random(seed);
+    JobBuilder builder(kRanks);
+    const std::vector<GroupId> pairs = {builder.group("left", {0, 1}), builder.group("right", {2, 3})};
+    std::vector<std::vector<NodeId>> last(kRanks);
+    const auto compute = [&](std::uint32_t rank) {
+      const Duration drawn = microseconds(1 + random() % 50);
+      const NodeId node = builder.compute(rank, drawn, last[rank]);
+      // A node's number is known only now: its time in another program is given by adding the rest behind it.
+      const std::pair key(rank, index_of(node));
+      used[key] = drawn;
+      last[rank] = {node};
+      if (const auto more = times.find(key); more != times.end() && more->second > Duration::zero())
+        last[rank] = {builder.compute(rank, more->second, last[rank])};
+      else
+        last[rank] = {builder.free(rank, last[rank])};
+    };
+    for (int step = 0; step < 12; ++step) {
+      for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+        for (std::uint64_t count = random() % 3; count > 0; --count) compute(rank);
+      switch (random() % 3) {
+        case 0:
+          for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+            last[rank] = {builder.collective(rank, CollectiveKind::kAllReduce, Bytes(1000), kWorld, last[rank])};
+          break;
+        case 1:
+          for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+            last[rank] = {
+                builder.collective(rank, CollectiveKind::kAllGather, Bytes(1000), pairs[rank / 2], last[rank])};
+          break;
+        default: {
+          const auto from = static_cast<std::uint32_t>(random() % kRanks), to = (from + 1) % kRanks;
+          builder.send(from, to, Bytes(1000), last[from]);
+          last[to].push_back(builder.receive(to, from, Bytes(1000)));
+        }
+      }
+    }
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) compute(rank);
+    return builder.build();
+  }
+};
+
+Outcome run(const workload::Job& job, const network::Fabric& fabric, const system::Perturbation& perturbation = {}) {
+  system::SimulationOptions options;
+  options.fold = system::FoldMode::kOff;
+  options.perturbation = perturbation;
+  return simulate(job, fabric, options, [&](Engine& engine) { return std::make_unique<FreeNetwork>(engine, fabric); });
+}
+
+Slack slack_of(const workload::Job& job, const Outcome& outcome) {
+  return find_slack(job, workload::match(job), outcome.log, outcome.totals.acting, outcome.totals.finish);
+}
+
+}  // namespace
+
+// Every computation of every job by all of its slack, and by a microsecond more.
+TEST_CASE("an operation that is slower by its slack changes nothing, and by more it does") {
+  const network::Fabric fabric = one_dimension("switch", kRanks, Bandwidth(1'000'000'000), Duration(0));
+  std::size_t with_slack = 0, without = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    RandomProgram program{{}, seed};
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Duration> used;
+    const workload::Job job = program.build(used);
+    const Outcome before = run(job, fabric);
+    for (const OperationSlack& one : slack_of(job, before).operations) {
+      const std::pair key(index_of(one.rank), index_of(one.node));
+      if (!used.contains(key)) continue;
+      ++(one.slack > Duration::zero() ? with_slack : without);
+      std::map<std::pair<std::uint32_t, std::uint32_t>, Duration> ignored;
+      program.times = {{key, one.slack}};
+      CHECK(run(program.build(ignored), fabric).totals.finish == before.totals.finish);
+      program.times = {{key, one.slack + microseconds(1)}};
+      CHECK(run(program.build(ignored), fabric).totals.finish == before.totals.finish + microseconds(1));
+    }
+  }
+  CHECK(with_slack > 100);
+  CHECK(without > 100);
+}
+
+// Factors are rounded down to a millionth, and times to a picosecond: some hundred operations to half a one each.
+TEST_CASE("a rank that is slower by its share changes nothing, and by a thousandth more it does") {
+  const network::Fabric fabric = one_dimension("switch", kRanks, Bandwidth(1'000'000'000), Duration(0));
+  std::size_t with_slack = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Duration> used;
+    const workload::Job job = RandomProgram{{}, seed}.build(used);
+    const Outcome before = run(job, fabric);
+    for (const RankSlack& one : slack_of(job, before).ranks) {
+      with_slack += one.slower > 0 ? 1 : 0;
+      const auto with = [&](double share) {
+        system::Perturbation perturbation;
+        perturbation.ranks[one.rank].compute = system::TimeFactor(static_cast<std::int64_t>(1e6 * (1 + share)));
+        return run(job, fabric, perturbation).totals.finish;
+      };
+      CHECK(with(one.slower) - before.totals.finish <= Duration(100));
+      CHECK(with(one.slower + 0.001) > before.totals.finish);
+    }
+  }
+  CHECK(with_slack > 100);
+}
+
+// Rank 0 computes 100 us before an all-reduce, rank 1 60 us: 40 us more, two thirds of its time.
+TEST_CASE("a rank that waits may be slower by what it waits") {
+  const network::Fabric fabric = one_dimension("switch", 2, Bandwidth(1'000'000'000), Duration(0));
+  JobBuilder builder(2);
+  for (const std::uint32_t rank : {0U, 1U}) {
+    const NodeId first = builder.compute(rank, microseconds(20));
+    const NodeId second = builder.compute(rank, microseconds(rank == 0 ? 80 : 40), {first});
+    const NodeId sum = builder.collective(rank, CollectiveKind::kAllReduce, Bytes(8), kWorld, {second});
+    builder.free(rank, {sum});
+  }
+  const workload::Job job = builder.build();
+  const Slack slack = slack_of(job, run(job, fabric));
+  REQUIRE(slack.ranks.size() == 2);
+  CHECK(slack.ranks[0].slower == Approx(0));
+  CHECK(slack.ranks[1].slower == Approx(2.0 / 3));
+}
+
+// After the all-reduce both compute 10 us more: rank 1 is late before it, by up to 40 us, or takes a part of itself
+// longer behind it, of which there is none to spare.
+TEST_CASE("a rank without slack at the end has none") {
+  const network::Fabric fabric = one_dimension("switch", 2, Bandwidth(1'000'000'000), Duration(0));
+  for (const int last : {10, 8}) {
+    JobBuilder builder(2);
+    for (const std::uint32_t rank : {0U, 1U}) {
+      const NodeId first = builder.compute(rank, microseconds(rank == 0 ? 100 : 60));
+      const NodeId sum = builder.collective(rank, CollectiveKind::kAllReduce, Bytes(8), kWorld, {first});
+      builder.compute(rank, microseconds(rank == 0 ? 10 : last), {sum});
+    }
+    const workload::Job job = builder.build();
+    // 8 us may take 10: a quarter more, while 60 us may take two thirds more.
+    CHECK(slack_of(job, run(job, fabric)).ranks[1].slower == Approx(last == 10 ? 0 : 0.25));
+  }
+}
+
+// What computes beside a message that takes longer may take as long as that.
+TEST_CASE("a sender has the slack of the computation that waits for the message") {
+  const network::Fabric fabric = one_dimension("switch", 2, Bandwidth(1'000'000'000), Duration(0));
+  JobBuilder builder(2);
+  const NodeId before = builder.compute(0, microseconds(10));
+  builder.send(0, 1, Bytes(1000), {before});
+  const NodeId own = builder.compute(1, microseconds(70));
+  const NodeId got = builder.receive(1, 0, Bytes(1000));
+  builder.compute(1, microseconds(5), {own, got});
+  const workload::Job job = builder.build();
+  const Outcome outcome = run(job, fabric);
+  std::map<std::uint32_t, Duration> of_rank;
+  const Slack slack = slack_of(job, outcome);
+  for (const OperationSlack& one : slack.operations)
+    if (one.time == microseconds(10) || one.time == microseconds(70)) of_rank[index_of(one.rank)] = one.slack;
+  CHECK(of_rank[0] == microseconds(60));
+  CHECK(of_rank[1] == Duration::zero());
+}
