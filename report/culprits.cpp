@@ -215,22 +215,32 @@ class Search {
     for (const PathOfLink& one : path_.links) {
       if (!is_worse(one.link)) continue;
       PathOfLink& kind = kinds[source_.fabric.kind_of(one.link)];
-      kind.moving += one.moving + one.waiting;
+      kind.moving += one.moving;
+      kind.waiting += one.waiting;
     }
     for (const auto& [kind, of_kind] : kinds) {
       std::vector<LinkId> alike;
       for (std::uint32_t link = 0; link < source_.fabric.link_count(); ++link)
         if (source_.fabric.kind_of(LinkId(link)) == kind) alike.push_back(LinkId(link));
       const network::Link& link = source_.fabric.link(alike.front());
-      std::string name = name_of_worse(alike.front());
-      if (alike.size() > 1) name += fmt::format(" and {} like it", alike.size() - 1);
       const double left = share_left(link);
-      const std::string why = link.is_steady() ? fmt::format("at {} of its bandwidth", percent(left))
-                                               : "with a bandwidth that changes over time";
-      const double lost = link.is_steady() ? 1 - left : 1;
-      add(Culprit::Kind::kLink, name, fmt::format("{}, {} busy", why, percent(busy(alike.front()))), of_kind.moving,
-          part_of(of_kind.moving, lost));
+      const Duration time = of_kind.moving + of_kind.waiting;
+      const std::string why =
+          link.is_steady() ? fmt::format("at {} of {} bandwidth", percent(left), alike.size() > 1 ? "their" : "its")
+                           : "its bandwidth changes over time";
+      add(Culprit::Kind::kLink, name_of_kind(alike), fmt::format("{}, {} busy", why, percent(busy(alike.front()))),
+          time, link.is_steady() ? part_of(time, 1 - left) : of_kind.waiting);
     }
+  }
+
+  // `alike`: all links of a kind.
+  std::string name_of_kind(std::span<const LinkId> alike) const {
+    const std::uint16_t link_class = source_.fabric.link(alike.front()).link_class;
+    const std::string& class_name = source_.fabric.link_classes()[link_class];
+    const auto whole = std::ranges::find(result_.links, class_name, &LinkClassUse::name);
+    if (alike.size() == 1) return name_of_worse(alike.front());
+    if (whole != result_.links.end() && whole->count == alike.size()) return "all " + class_name;
+    return fmt::format("{} and {} like it", name_of_worse(alike.front()), alike.size() - 1);
   }
 
   // The device, NIC or switch of whose links all have lost as much; else the link.

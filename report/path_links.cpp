@@ -2,6 +2,7 @@
 #include "report/path_links.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "system/plans/line_traffic.h"
@@ -107,7 +108,8 @@ void PathLinks::add_phase(const std::map<LinkId, Duration>& times, Duration leas
   }
 }
 
-// Links between switches stand for others only if they clearly had more to carry than those of devices and NICs.
+// Links whose bandwidth changes over time come first. Links between switches stand for others only if they clearly had
+// more to carry than those of devices and NICs.
 void PathLinks::take_busiest(LinkId link, Demand& demand) const {
   if (!demand.shared || load(link) > load(*demand.shared) ||
       (load(link) == load(*demand.shared) && comes_before(link, *demand.shared)))
@@ -115,6 +117,7 @@ void PathLinks::take_busiest(LinkId link, Demand& demand) const {
 }
 
 double PathLinks::load(LinkId link) const {
+  if (!fabric_.link(link).is_steady()) return std::numeric_limits<double>::infinity();
   constexpr double kClearly = 1.25;
   const double needed = static_cast<double>(usage_[index_of(link)].bytes.count()) /
                         static_cast<double>(fabric_.link(link).bandwidth.count());

@@ -2,7 +2,7 @@
 // Over which links the steps of a critical path moved. What a collective or message puts on every link is known from
 // its plan or route, so that the link which needs longest for its part is, too, and how long that takes alone; a run
 // pays nothing for it. What a step takes beyond that and its latency goes to others on its links, of which the one that
-// carried most in the run, for its bandwidth, stands for all.
+// carried most in the run, for its bandwidth, stands for all; or one whose bandwidth changes over time.
 //
 // Links are taken by class: of equally slow ones the first class, then the lowest number, whatever was folded.
 #pragma once
