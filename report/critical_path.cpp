@@ -119,8 +119,11 @@ class Walk {
   };
 
   History& history(RankId rank) {
+    if (latest_ != nullptr && rank == latest_rank_) return *latest_;
     std::unique_ptr<History>& known = histories_[rank];
     if (!known) known = std::make_unique<History>(job_, log_, rank);
+    latest_rank_ = rank;
+    latest_ = known.get();
     return *known;
   }
   const Predecessors& predecessors(RankId rank) {
@@ -134,7 +137,7 @@ class Walk {
     if (!matching_) matching_ = workload::match(job_);
     return *matching_;
   }
-  std::string family_of(GroupId group) const {
+  const std::string& family_of(GroupId group) const {
     const std::string& name = job_.communicators[index_of(group)].name;
     const auto family = result_.group_family.find(name);
     return family == result_.group_family.end() ? name : family->second;
@@ -162,7 +165,7 @@ class Walk {
       case NodeKind::kReceive:
         return step_of_receive(operation);
       case NodeKind::kSend:
-        book(rank_, std::string(job_.peer_family(rank_, operation.node)), now_ - operation.start, &operation);
+        book(rank_, job_.peer_family(rank_, operation.node), now_ - operation.start, &operation);
         break;
       case NodeKind::kHostCompute:
         book_compute("host", operation);
@@ -216,7 +219,7 @@ class Walk {
   // Whoever waits in a receive waits for the sender.
   void step_of_receive(const OperationRecord& operation) {
     const ExecutionGraph& graph = history(rank_).graph();
-    const std::string family(job_.peer_family(rank_, operation.node));
+    const std::string_view family = job_.peer_family(rank_, operation.node);
     if (operation.end > operation.start) {
       const workload::TransferEnd end = matching().end(rank_, graph.transfer_index(operation.node));
       const RankId sender = acting(end.rank);
@@ -265,18 +268,23 @@ class Walk {
     return operation.number - history(rank_).graph().number(operation.node);
   }
 
-  void book(RankId rank, const std::string& what, Duration time, const OperationRecord* operation) {
+  static Sum& sum_of(std::map<std::string, Sum, std::less<>>& sums, std::string_view what) {
+    const auto known = sums.find(what);
+    return known != sums.end() ? known->second : sums[std::string(what)];
+  }
+
+  void book(RankId rank, std::string_view what, Duration time, const OperationRecord* operation) {
     if (time == Duration::zero()) return;
     const auto add = [&](Sum& sum) {
       sum.time += time;
       ++sum.steps;
     };
-    add(parts_[what]);
-    if (operation != nullptr) add(operations_[std::string(job_.labels_of(rank).name(operation->node))]);
+    add(sum_of(parts_, what));
+    if (operation != nullptr) add(sum_of(operations_, job_.labels_of(rank).name(operation->node)));
     ranks_[rank].time += time;
   }
 
-  void book_compute(const std::string& what, const OperationRecord& operation) {
+  void book_compute(std::string_view what, const OperationRecord& operation) {
     book(rank_, what, now_ - operation.start, &operation);
     ranks_[rank_].compute += now_ - operation.start;
   }
@@ -292,7 +300,7 @@ class Walk {
   }
 
   CriticalPath result() const {
-    const auto shares_of = [](const std::map<std::string, Sum>& sums) {
+    const auto shares_of = [](const std::map<std::string, Sum, std::less<>>& sums) {
       std::vector<PathShare> shares;
       for (const auto& [what, sum] : sums) shares.push_back({what, sum.time, sum.steps});
       std::ranges::stable_sort(shares, std::greater{}, &PathShare::time);
@@ -318,12 +326,14 @@ class Walk {
   const Result& result_;
   PathLinks* path_links_;
   std::map<RankId, std::unique_ptr<History>> histories_;
+  RankId latest_rank_{};  // asked for, and its history
+  History* latest_ = nullptr;
   std::map<std::uint32_t, std::unique_ptr<Predecessors>> predecessors_;  // by graph
   std::optional<workload::Matching> matching_;
   RankId rank_{};
   Time now_;                                    // where the path has got to, from the end
   const OperationRecord* operation_ = nullptr;  // that ended then
-  std::map<std::string, Sum> parts_, operations_;
+  std::map<std::string, Sum, std::less<>> parts_, operations_;
   std::map<RankId, PathOfRank> ranks_;
   std::map<LinkId, PathOfLink> links_;
   Duration latency_{};
