@@ -165,7 +165,7 @@ class Walk {
       case NodeKind::kReceive:
         return step_of_receive(operation);
       case NodeKind::kSend:
-        book(rank_, job_.peer_family(rank_, operation.node), now_ - operation.start, &operation);
+        book_send(operation);
         break;
       case NodeKind::kHostCompute:
         book_compute("host", operation);
@@ -287,6 +287,14 @@ class Walk {
   void book_compute(std::string_view what, const OperationRecord& operation) {
     book(rank_, what, now_ - operation.start, &operation);
     ranks_[rank_].compute += now_ - operation.start;
+  }
+
+  void book_send(const OperationRecord& operation) {
+    book(rank_, job_.peer_family(rank_, operation.node), now_ - operation.start, &operation);
+    if (path_links_ == nullptr || now_ == operation.start) return;
+    const ExecutionGraph& graph = history(rank_).graph();
+    const workload::TransferEnd end = matching().end(rank_, graph.transfer_index(operation.node));
+    book(path_links_->of_message(rank_, end.rank, graph.bytes(operation.node), now_ - operation.start));
   }
 
   void book(const StepLinks& step) {

@@ -21,6 +21,16 @@ def picoseconds(seconds):
     return round(seconds * 1e12)
 
 
+def check_links(checks, name, result):
+    """What moves over links is no more than what communicates, and little of it is left over: what waits in sends."""
+    communicates = sum(picoseconds(part["seconds"]) for part in result["critical_path"]
+                       if part["what"] not in ("compute", "host", "memory", "before the first operation"))
+    moves = picoseconds(result["critical_latency_s"])
+    moves += sum(picoseconds(one["seconds"]) + picoseconds(one["shared_s"]) for one in result["critical_links"])
+    checks.check(moves <= communicates, f"{name}: links carry no more than what communicates", f"{moves} {communicates}")
+    checks.check(moves >= 0.9 * communicates, f"{name}: links carry what communicates", f"{moves} {communicates}")
+
+
 def check_sums(program, checks, folder):
     ran = 0
     for study in sorted(STUDIES.glob("*.yaml")):
@@ -31,10 +41,14 @@ def check_sums(program, checks, folder):
         whole = sum(picoseconds(part["seconds"]) for part in result["critical_path"])
         last = max(picoseconds(one["finish_s"]) for one in result["breakdown"])
         checks.check(whole == last, f"{study.name}: the path is as long as the job", f"{whole} and {last} ps")
+        check_links(checks, study.name, result)
         if result["ranks"] <= 32:
             unfolded = path_of(program, folder, study, "--no-fold", "--no-fast-forward")
             checks.check(unfolded["critical_path"] == result["critical_path"],
                          f"{study.name}: the path is the same with every rank by itself")
+            for key in ("critical_links", "critical_latency_s", "culprits", "slack_ranks"):
+                checks.check(unfolded[key] == result[key], f"{study.name}: {key} with every rank by itself",
+                             f"{unfolded[key]}\n{result[key]}")
     checks.check(ran > 30, "most studies are single experiments", ran)
 
 
