@@ -28,6 +28,7 @@
 #include "report/fold_check.h"
 #include "report/rank_csv.h"
 #include "report/timeline.h"
+#include "study/interval/interval.h"
 
 namespace orrery::cli {
 
@@ -240,12 +241,16 @@ void run(RunOptions& options, Session& session) {
   check_writable(options.timeline);
   const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
   const report::RankChoice timeline_ranks = report::parse_rank_choice(options.timeline_ranks);
+  std::optional<study::JobKind> kind;
   experiment::RunRequest request{options.experiment,
                                  session.settings,
                                  !options.no_fast_forward,
                                  session.allow_oom,
                                  {ranks, timeline_ranks},
-                                 [](const experiment::Experiment& read) { tell_groups_of(read.resolved); },
+                                 [&kind](const experiment::Experiment& read) {
+                                   tell_groups_of(read.resolved);
+                                   kind = study::job_kind(read);
+                                 },
                                  print_warnings};
   request.finds_path = true;
   request.finds_slack = options.critical_path;
@@ -253,6 +258,10 @@ void run(RunOptions& options, Session& session) {
   Progress progress;
   experiment::Run run = experiment::run_experiment(request, session.files, std::ref(progress));
   progress.clear();
+  if (kind) {
+    const study::ErrorInterval interval = study::interval_of(*kind, study::shipped_errors(session.files));
+    run.result.interval = study::time_interval(interval, report::iteration_time(run.result));
+  }
   refuse_contradiction(run, options);
   print_warnings(run.result.warnings);
   spdlog::debug("{} ranks with {} distinct graphs, {} messages, {} events, {:.3f} s", run.job.ranks.size(),

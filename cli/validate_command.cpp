@@ -30,6 +30,7 @@ struct ValidateOptions {
   std::vector<std::string> training_tables;  // files; none: the shipped tables
   std::string plot;
   std::string page;
+  std::string errors;  // file that gets those of families left out
   std::string traces;  // folder of the recorded traces; empty: beside the repository
 };
 
@@ -65,6 +66,9 @@ void check_options(const ValidateOptions& options) {
                      "ask for nccl, compute, experts or training");
   if (!options.traces.empty() && !wants(options, "traces"))
     throw InputError({"--traces-from"}, "is of the section 'traces', which was not asked for");
+  if (!options.errors.empty() && (!options.cross || !wants(options, "training")))
+    throw InputError({"--errors"}, "gets the errors of training jobs whose family was left out, which nobody asked for",
+                     "add --cross, and training if sections are named");
   if (!options.plot.empty() && !wants(options, "nccl"))
     throw InputError({"--plot"}, "is of the section 'nccl', which was not asked for");
 }
@@ -127,8 +131,11 @@ Answer validate_jobs(const ValidateOptions& options, const Session& session, Sec
   if (options.cross) {
     const study::TrainingCross cross =
         study::cross_validate(validation, session.files, progress.of("jobs with other constants"));
-    answer.text += study::training_cross_text(validation, cross);
-    answer.document["cross"] = study::to_json(cross);
+    const std::vector<study::MeasuredError> errors = study::errors_of(cross, session.files);
+    const study::Coverage coverage = study::coverage(errors);
+    answer.text += study::training_cross_text(validation, cross, coverage);
+    answer.document["cross"] = study::to_json(cross, coverage);
+    if (!options.errors.empty()) write_file(options.errors, study::errors_csv(errors));
   }
   progress.clear();
   return answer;
@@ -172,6 +179,7 @@ void validate(const ValidateOptions& options, const Session& session) {
   note_input(options.compute_table.file);
   session.outputs.check();
   check_writable(options.page);
+  check_writable(options.errors);
   Answer answer{{}, {{"schema", "orrery.validation/1"}, {"version", kVersion}}};
   Sections sections;
   if (wants(options, "nccl")) answer = validate_collectives(options, session, sections);
@@ -204,6 +212,10 @@ void add_validate_command(CLI::App& app, Session& session) {
   command
       .add_option("--page", options.page,
                   "Write all errors as one page (Markdown) with pictures, in the folder 'pictures' beside it")
+      ->type_name("FILE");
+  command
+      .add_option("--errors", options.errors,
+                  "Write the errors of training jobs with --cross as CSV: configs/validation/training-errors.csv")
       ->type_name("FILE");
   command
       .add_option("--traces-from", options.traces,

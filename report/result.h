@@ -132,6 +132,19 @@ struct ResultSource {
   std::vector<InputFile> inputs;      // that were read, shipped files as "configs/..."
 };
 
+// Where a measured iteration would lie, as far as runs that were measured tell.
+struct TimeInterval {
+  Duration low{};
+  Duration high{};
+  double share = 0;  // of such runs
+  std::size_t runs = 0;
+  std::size_t families = 0;  // that these are of
+  std::string of;            // which runs: "transformer on hopper"
+  std::string beyond;        // what of the job was never measured; empty if nothing
+
+  bool operator==(const TimeInterval&) const = default;
+};
+
 struct Result {
   std::optional<ResultSource> source;  // none if nobody said
   ConfigValue experiment;              // resolved
@@ -145,6 +158,7 @@ struct Result {
   Duration initial{};                        // until replicas have the parameters; the iterations come after that
   std::int64_t iterations = 1;               // simulated one after the other until `finish`; 1 of several jobs
   std::optional<TrainingFigures> training;   // of an only job
+  std::optional<TimeInterval> interval;      // of the iteration of one that trains; none if nobody said
   std::vector<JobFigures> jobs;              // if there are several
   std::vector<SharedLinks> shared_links;     // that these use
   std::vector<Breakdown> classes;            // of ranks that behave alike, in the order of their first ranks

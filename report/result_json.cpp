@@ -45,6 +45,14 @@ Json split_json(const system::FoldingStep& split) {
           {"came_apart", std::move(apart)}};
 }
 
+Json interval_json(const TimeInterval& interval) {
+  Json json = {{"low_s", seconds(interval.low)}, {"high_s", seconds(interval.high)},
+               {"share", interval.share},        {"runs", interval.runs},
+               {"families", interval.families},  {"of", printable(interval.of, 120)}};
+  if (!interval.beyond.empty()) json["beyond"] = interval.beyond;
+  return json;
+}
+
 Json links_json(const std::vector<LinkClassUse>& links) {
   Json list = Json::array();
   for (const LinkClassUse& use : links) {
@@ -164,6 +172,7 @@ Json to_json(const Result& result, bool deterministic) {
   Json document = {{"schema", "orrery.result/1"}, {"version", kVersion}, {"experiment", to_json(result.experiment)}};
   if (result.source) document["provenance"] = source_json(*result.source, deterministic);
   document["iteration_time_s"] = seconds(iteration_time(result));
+  if (result.interval) document["interval"] = interval_json(*result.interval);
   document["ranks"] = result.class_of_rank.size();
   document["cluster_devices"] = result.devices;
   document["rank_classes"] = result.classes.size();

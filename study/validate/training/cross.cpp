@@ -255,6 +255,15 @@ TrainingCross cross_validate(const TrainingValidation& validation, const ConfigF
   return cross;
 }
 
+std::vector<MeasuredError> errors_of(const TrainingCross& cross, const ConfigFiles& files) {
+  std::vector<MeasuredError> errors;
+  for (const ValidatedTrainingFamily& family : cross.left_out)
+    for (const ValidatedTrainingRow& row : family.rows)
+      errors.push_back(
+          {family.name, job_kind(case_of(row, files).experiment).value(), row.measured / row.predicted.seconds - 1});
+  return errors;
+}
+
 std::vector<double> fit_training(std::span<const TrainingConstant> constants, std::span<const TrainingFitRow> rows,
                                  std::optional<std::size_t> left_out) {
   if (constants.empty()) return {};

@@ -15,6 +15,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/machine_kind.h"
+#include "study/interval/interval.h"
 #include "study/validate/training/validation.h"
 #include "workload/training/spec/software.h"
 
@@ -55,8 +56,12 @@ struct TrainingCross {
 TrainingCross cross_validate(const TrainingValidation& validation, const ConfigFiles& files,
                              const WorkProgress& progress = {});
 
-std::string training_cross_text(const TrainingValidation& validation, const TrainingCross& cross);
+// Of every row of the families left out.
+std::vector<MeasuredError> errors_of(const TrainingCross& cross, const ConfigFiles& files);
+
+std::string training_cross_text(const TrainingValidation& validation, const TrainingCross& cross,
+                                const Coverage& coverage);
 // "cross" of what stands under "training".
-nlohmann::ordered_json to_json(const TrainingCross& cross);
+nlohmann::ordered_json to_json(const TrainingCross& cross, const Coverage& coverage);
 
 }  // namespace orrery::study

@@ -281,7 +281,15 @@ Json to_json(const TrainingValidation& validation) {
   return document;
 }
 
-std::string training_cross_text(const TrainingValidation& validation, const TrainingCross& cross) {
+std::string coverage_text(const Coverage& coverage) {
+  return fmt::format(
+      "intervals of {:.0f} % that the errors of other families give hold {:.0f} % of the runs, {:.0f} % in the mean of "
+      "families; those of a random half of the families {:.0f} % of the runs of the other half\n",
+      100 * kIntervalShare, 100 * coverage.runs, 100 * coverage.families, 100 * coverage.halves);
+}
+
+std::string training_cross_text(const TrainingValidation& validation, const TrainingCross& cross,
+                                const Coverage& coverage) {
   if (cross.left_out.empty()) return {};
   const auto overall = [&](const std::string& name, auto collection) {
     const OverallTrainingErrors with = overall_errors(validation.families, collection);
@@ -294,10 +302,11 @@ std::string training_cross_text(const TrainingValidation& validation, const Trai
   return "\nThe constants of the software, fitted to all families at once; those of one name on one architecture "
          "hold together, each kind of model by itself:\n\n" +
          constants_text(cross) + "\nEach family by constants fitted to the others:\n\n" +
-         families_text(validation, cross) + "\n" + for_each_collection(cross.left_out, overall);
+         families_text(validation, cross) + "\n" + for_each_collection(cross.left_out, overall) +
+         coverage_text(coverage);
 }
 
-Json to_json(const TrainingCross& cross) {
+Json to_json(const TrainingCross& cross, const Coverage& coverage) {
   Json document = {{"constants", Json::array()}, {"left_out", Json::array()}};
   for (std::size_t i = 0; i < cross.constants.size(); ++i) {
     const TrainingConstant& constant = cross.constants[i];
@@ -326,6 +335,10 @@ Json to_json(const TrainingCross& cross) {
   }
   const OverallTrainingErrors overall = overall_errors(cross.left_out);
   document["overall"] = {{"mean_of_means", overall.mean}, {"median_of_medians", overall.median}};
+  document["intervals"] = {{"share", kIntervalShare},
+                           {"runs_inside", coverage.runs},
+                           {"families_inside", coverage.families},
+                           {"halves_inside", coverage.halves}};
   return document;
 }
 

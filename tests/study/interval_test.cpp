@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Intervals of predicted times, by hand and by the errors that ship.
+#include <catch2/catch.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "study/interval/interval.h"
+#include "study/validate/training/table.h"
+#include "tests/shipped_files.h"
+
+using namespace orrery;
+using namespace orrery::study;
+using Catch::Matchers::Contains;
+
+namespace {
+
+const JobKind kJob{"megatron", "hopper", "transformer", "bf16", 64};
+
+// One run of each of so many families, with the errors 0.01, 0.02, ...
+std::vector<MeasuredError> errors_of_families(int families, const JobKind& kind = kJob) {
+  std::vector<MeasuredError> errors;
+  for (int i = 1; i <= families; ++i) errors.push_back({"f" + std::to_string(i) + kind.model, kind, 0.01 * i});
+  return errors;
+}
+
+void add(std::vector<MeasuredError>& errors, const std::vector<MeasuredError>& more) {
+  errors.insert(errors.end(), more.begin(), more.end());
+}
+
+std::string problems_of(const std::string& csv) {
+  Diagnostics diagnostics;
+  read_errors_csv(csv, "e.csv", diagnostics);
+  std::string text;
+  for (const Problem& problem : diagnostics.problems())
+    text += fmt::format("{}:{}:{}: error: {}\n", problem.where.file, problem.where.line, problem.where.column,
+                        problem.message);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("an interval leaves out a tenth of the runs on either side, and less of few families") {
+  // (0.1 x 6 - 0.5) / 5 = 0.02 of five runs, (0.1 x 21 - 0.5) / 20 = 0.08 of twenty.
+  const ErrorInterval few = interval_of(kJob, errors_of_families(5));
+  CHECK(few.low == Approx(0.01));
+  CHECK(few.high == Approx(0.05));
+  const ErrorInterval more = interval_of(kJob, errors_of_families(20));
+  CHECK(more.low == Approx(0.02));
+  CHECK(more.high == Approx(0.19));
+  CHECK(more.runs == 20);
+  CHECK(more.families == 20);
+  CHECK(more.of == "transformer on hopper with megatron");
+  CHECK(more.beyond.empty());
+}
+
+TEST_CASE("a run counts by the root of how many its family has") {
+  // 19 families of one run and one of 100 at 0.5: weights 19 and 10, of which 0.08 are 2.32.
+  std::vector<MeasuredError> errors = errors_of_families(19);
+  for (int i = 0; i < 100; ++i) errors.push_back({"large", kJob, 0.5});
+  const ErrorInterval interval = interval_of(kJob, errors);
+  CHECK(interval.low == Approx(0.03));
+  CHECK(interval.high == Approx(0.5));
+  CHECK(interval.runs == 119);
+}
+
+TEST_CASE("with fewer than five families the next wider circle of runs is compared with") {
+  const JobKind other_software{"fsdp", "hopper", "transformer", "bf16", 64};
+  const JobKind other_machine{"megatron", "ampere", "transformer", "bf16", 64};
+  const JobKind other_model{"megatron", "hopper", "experts", "bf16", 64};
+  std::vector<MeasuredError> errors = errors_of_families(4);
+  add(errors, {{"a", other_software, -0.5}});
+  CHECK(interval_of(kJob, errors).of == "transformer on hopper");
+  CHECK(interval_of(kJob, errors).low == Approx(-0.5));
+  errors.back().kind = other_machine;
+  CHECK(interval_of(kJob, errors).of == "transformer");
+  errors.back().kind = other_model;
+  CHECK(interval_of(kJob, errors).of == "any training");
+  CHECK(interval_of(kJob, errors).families == 5);
+}
+
+TEST_CASE("beyond what was measured the interval is of more runs, and says so") {
+  std::vector<MeasuredError> errors = errors_of_families(20);
+  add(errors, {{"wide", {"fsdp", "hopper", "transformer", "bf16", 8}, -0.4}});
+  JobKind large = kJob;
+  large.devices = 65;
+  const ErrorInterval interval = interval_of(large, errors);
+  CHECK(interval.beyond == "65 devices, of 64 at most");
+  CHECK(interval.of == "transformer on hopper");
+  // (0.1 x 22 - 0.5) / 21 / 2 of 21 runs: less than one.
+  CHECK(interval.low == Approx(-0.4));
+  large.precision = "fp8";
+  CHECK(interval_of(large, errors).beyond == "65 devices, of 64 at most; precision fp8");
+}
+
+TEST_CASE("an interval of errors is one of times") {
+  const report::TimeInterval times = time_interval({-0.1, 0.25, 30, 6, "transformer", ""}, Duration(8'000'000'000'000));
+  CHECK(times.low == Duration(7'200'000'000'000));
+  CHECK(times.high == Duration(10'000'000'000'000));
+  CHECK(times.share == kIntervalShare);
+  CHECK(times.runs == 30);
+}
+
+TEST_CASE("errors are read as they are written") {
+  Diagnostics diagnostics;
+  const std::vector<MeasuredError> errors = {{"f", kJob, 0.125}, {"g", kJob, -0.032}};
+  CHECK(read_errors_csv(errors_csv(errors), "e.csv", diagnostics) == errors);
+  CHECK(diagnostics.problems().empty());
+  const std::string heading = "family,software,architecture,model,precision,devices,error_percent\n";
+  CHECK_THAT(problems_of(""), Contains("e.csv:1:1: error: not the errors of training jobs"));
+  CHECK_THAT(problems_of(heading), Contains("no run of a training job"));
+  CHECK_THAT(problems_of(heading + "f,s,a,m,p,8\n"), Contains("e.csv:2:1: error: 6 cells; expected 7"));
+  CHECK_THAT(problems_of(heading + "f,s,a,m,p,0,1\n"), Contains("e.csv:2:11: error: invalid number of devices '0'"));
+  for (const char* percent : {"-100", "nan", "1e9", "1x", ""})
+    CHECK_THAT(problems_of(heading + "f,s,a,m,p,8," + percent + "\n"), Contains("is not an error in percent"));
+}
+
+TEST_CASE("the errors that ship are of the tables that ship, and their intervals hold four runs of five") {
+  const std::vector<MeasuredError> errors = shipped_errors(kFiles);
+  std::map<std::string, std::size_t> rows, runs;
+  for (const TrainingTable& table : list_tables<TrainingTable>(kFiles))
+    if (table.scored) rows[table.family] += table.rows.size();
+  for (const MeasuredError& one : errors) ++runs[one.family];
+  CHECK(runs == rows);
+  const Coverage covered = coverage(errors);
+  for (const double share : {covered.runs, covered.families, covered.halves}) {
+    CHECK(share >= 0.75);
+    CHECK(share <= 0.85);
+  }
+}
