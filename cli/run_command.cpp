@@ -228,6 +228,13 @@ void tell_groups_of(const ConfigValue& experiment) {
     for (const ConfigValue& job : jobs->value.items) tell_groups_of(job);
 }
 
+// How sure its time is, as far as runs like it were measured.
+void add_interval(const study::JobKind& kind, const Session& session, report::Result& result) {
+  const std::vector<study::MeasuredError> errors = study::shipped_errors(session.files);
+  if (!errors.empty())
+    result.interval = study::time_interval(study::interval_of(kind, errors), report::iteration_time(result));
+}
+
 void run(RunOptions& options, Session& session) {
   const std::optional<experiment::RecordedRun> recorded =
       experiment::load_recorded_run(options.experiment, session.files);
@@ -258,10 +265,7 @@ void run(RunOptions& options, Session& session) {
   Progress progress;
   experiment::Run run = experiment::run_experiment(request, session.files, std::ref(progress));
   progress.clear();
-  if (kind) {
-    const study::ErrorInterval interval = study::interval_of(*kind, study::shipped_errors(session.files));
-    run.result.interval = study::time_interval(interval, report::iteration_time(run.result));
-  }
+  if (kind) add_interval(*kind, session, run.result);
   refuse_contradiction(run, options);
   print_warnings(run.result.warnings);
   spdlog::debug("{} ranks with {} distinct graphs, {} messages, {} events, {:.3f} s", run.job.ranks.size(),

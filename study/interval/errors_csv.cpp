@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <charconv>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -73,6 +74,7 @@ std::string errors_csv(std::span<const MeasuredError> errors) {
 
 std::vector<MeasuredError> shipped_errors(const ConfigFiles& files) {
   const std::string file = (files.shipped() / kFile).string();
+  if (!std::filesystem::exists(file)) return {};
   Diagnostics diagnostics;
   std::vector<MeasuredError> errors = read_errors_csv(workload::read_file(file), file, diagnostics);
   diagnostics.throw_if_errors();

@@ -52,7 +52,7 @@ struct MeasuredError {
 // Reads a file as errors_csv() writes it. Problems go to `diagnostics`.
 std::vector<MeasuredError> read_errors_csv(std::string_view text, const std::string& name, Diagnostics& diagnostics);
 std::string errors_csv(std::span<const MeasuredError> errors);
-// The shipped ones. InputError.
+// The shipped ones; none where configurations are another folder's that has none. InputError.
 std::vector<MeasuredError> shipped_errors(const ConfigFiles& files);
 
 struct ErrorInterval {
