@@ -175,7 +175,8 @@ void write_timeline(const RunOptions& options, const experiment::Run& run, const
 
 void write_page(const RunOptions& options, const experiment::Run& run) {
   const report::TimelineSource source{run.job, run.training, run.log, run.acting, run.result};
-  write_file(options.html, report::page_text(fmt::format("orrery run {}", options.experiment), report::run_page(source)));
+  write_file(options.html,
+             report::page_text(fmt::format("orrery run {}", options.experiment), report::run_page(source)));
 }
 
 // Which options but --set the result depends on.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# cmake -DFILES=... -DOUTPUT=FILE.cpp -P EmbedPage.cmake: the template, the style and, one behind the other, the scripts of
-# a page (report/page), as a C++ file.
+# cmake -DFILES=... -DOUTPUT=FILE.cpp -P EmbedPage.cmake: the template, the style and, one behind the other, the scripts
+# of a page (report/page), as a C++ file.
 list(POP_FRONT FILES template style)
 
 # Compilers limit the length of one literal; neighbours count as one, so text is handed over in pieces.
@@ -18,10 +18,13 @@ function(embed name)
     endwhile()
     string(APPEND pieces "    \"\\n\"sv,\n")
   endforeach()
-  set(text "${text}const std::vector<std::string_view>& ${name}() {\n  static const std::vector<std::string_view> kPieces = {\n${pieces}  };\n  return kPieces;\n}\n" PARENT_SCOPE)
+  string(APPEND text "const std::vector<std::string_view>& ${name}() {\n"
+    "  static const std::vector<std::string_view> kPieces = {\n${pieces}  };\n  return kPieces;\n}\n")
+  set(text "${text}" PARENT_SCOPE)
 endfunction()
 
-set(text "// SPDX-License-Identifier: MIT\n#include \"report/page/assets.h\"\n\nusing namespace std::string_view_literals;\n\nnamespace orrery::report::page {\n\n")
+set(text "// SPDX-License-Identifier: MIT\n#include \"report/page/assets.h\"\n\n")
+string(APPEND text "using namespace std::string_view_literals;\n\nnamespace orrery::report::page {\n\n")
 embed(html ${template})
 embed(css ${style})
 embed(scripts ${FILES})

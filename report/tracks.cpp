@@ -97,8 +97,7 @@ std::size_t count(std::span<const RankTimeline> ranks) {
 
 Timelines collect_timelines(const TimelineSource& source, std::span<const ChosenRank> ranks, std::size_t most_slices) {
   Timelines timelines;
-  for (const ChosenRank& chosen : ranks)
-    timelines.ranks.push_back({chosen, RankTracks(source, chosen.rank).take()});
+  for (const ChosenRank& chosen : ranks) timelines.ranks.push_back({chosen, RankTracks(source, chosen.rank).take()});
   while (count(timelines.ranks) > most_slices && timelines.merged < source.result.finish.time_since_epoch()) {
     timelines.merged = timelines.merged == Duration::zero() ? kFirstMerged : 2 * timelines.merged;
     for (RankTimeline& rank : timelines.ranks)
@@ -112,8 +111,8 @@ std::vector<MemoryLevel> memory_levels(const TimelineSource& source, RankId rank
   const workload::ProgramMemory& program = source.training->memory[source.job.ranks[index_of(rank)].graph];
   std::int64_t now = program.need.standing().count();
   std::vector<MemoryLevel> levels = {{Time{}, now}};
-  for (const auto& [time, bytes] : memory_changes(program, source.log.of(source.acting[index_of(rank)]),
-                                                  source.job.graph(rank).written_out_size()))
+  for (const auto& [time, bytes] :
+       memory_changes(program, source.log.of(source.acting[index_of(rank)]), source.job.graph(rank).written_out_size()))
     levels.push_back({time, now += bytes});
   return levels;
 }

@@ -8,7 +8,7 @@
 
 namespace orrery::report::page {
 
-const std::vector<std::string_view>& html();     // with {{style}}, {{scripts}}, {{title}} and {{data}}
+const std::vector<std::string_view>& html();  // with {{style}}, {{scripts}}, {{title}} and {{data}}
 const std::vector<std::string_view>& css();
 const std::vector<std::string_view>& scripts();  // d3 first
 

@@ -8,11 +8,21 @@ const page = {
   kinds: {},
 };
 
-// Colours that differ in lightness, too (Okabe and Ito), each with a pattern of its own: no meaning hangs on colour alone.
+// Colours that differ in lightness, too (Okabe and Ito), each with a pattern of its own: no meaning hangs on colour
+// alone.
 const STYLES = {
-  compute: ["#56b4e9", "none"], host: ["#8da0b5", "none"], memory: ["#8da0b5", "dots"], tensor: ["#e69f00", "/"],
-  data: ["#009e73", "\\"], pipeline: ["#cc79a7", "|"], expert: ["#d55e00", "x"], context: ["#b8a900", "-"],
-  embedding: ["#7b6fd0", "dots"], bubble: ["#c9ced6", "/"], wait: ["#c9ced6", "dots"], idle: ["#e6e9ed", "none"],
+  compute: ["#56b4e9", "none"],
+  host: ["#8da0b5", "none"],
+  memory: ["#8da0b5", "dots"],
+  tensor: ["#e69f00", "/"],
+  data: ["#009e73", "\\"],
+  pipeline: ["#cc79a7", "|"],
+  expert: ["#d55e00", "x"],
+  context: ["#b8a900", "-"],
+  embedding: ["#7b6fd0", "dots"],
+  bubble: ["#c9ced6", "/"],
+  wait: ["#c9ced6", "dots"],
+  idle: ["#e6e9ed", "none"],
 };
 const OTHER_STYLES = [["#d55e00", "-"], ["#7b6fd0", "/"], ["#b8a900", "x"], ["#4c9a8a", "|"], ["#b0706b", "\\"]];
 const others = new Map();
@@ -23,8 +33,14 @@ function styleOf(kind) {
   return others.get(kind);
 }
 
-const PATHS = { "/": "M-2,8 L8,-2 M2,12 L12,2", "\\": "M-2,0 L10,12 M2,-4 L14,8", "|": "M4,0 V8", "-": "M0,4 H8",
-  x: "M0,0 L8,8 M8,0 L0,8", dots: "M3,3 h2 v2 h-2 z" };
+const PATHS = {
+  "/": "M-2,8 L8,-2 M2,12 L12,2",
+  "\\": "M-2,0 L10,12 M2,-4 L14,8",
+  "|": "M4,0 V8",
+  "-": "M0,4 H8",
+  x: "M0,0 L8,8 M8,0 L0,8",
+  dots: "M3,3 h2 v2 h-2 z"
+};
 const patterns = new Map();
 
 // The fill of a kind in pictures; its pattern is made when it is first asked for.
@@ -32,11 +48,16 @@ function fillOf(kind) {
   if (!patterns.has(kind)) {
     const [colour, pattern] = styleOf(kind);
     const id = "pattern" + patterns.size;
-    if (!page.defs) page.defs = d3.select(page.root).append("svg").attr({ width: 0, height: 0, "aria-hidden": "true" })
-      .style("position", "absolute").append("defs");
-    const tile = page.defs.append("pattern").attr({ id, width: 8, height: 8, patternUnits: "userSpaceOnUse" });
-    tile.append("rect").attr({ width: 8, height: 8, fill: colour });
-    if (pattern !== "none") tile.append("path").attr({ d: PATHS[pattern], stroke: "#0008", fill: "none", "stroke-width": 1.2 });
+    if (!page.defs)
+      page.defs = d3.select(page.root)
+                      .append("svg")
+                      .attr({width: 0, height: 0, "aria-hidden": "true"})
+                      .style("position", "absolute")
+                      .append("defs");
+    const tile = page.defs.append("pattern").attr({id, width: 8, height: 8, patternUnits: "userSpaceOnUse"});
+    tile.append("rect").attr({width: 8, height: 8, fill: colour});
+    if (pattern !== "none")
+      tile.append("path").attr({d: PATHS[pattern], stroke: "#0008", fill: "none", "stroke-width": 1.2});
     patterns.set(kind, `url(#${id})`);
   }
   return patterns.get(kind);
@@ -60,7 +81,8 @@ function section(title, about) {
 }
 
 function picture(parent, width, height, about) {
-  const svg = d3.select(parent).append("svg").attr({ viewBox: `0 0 ${width} ${height}`, width, role: "img", "aria-label": about });
+  const svg = d3.select(parent).append("svg").attr(
+      {viewBox: `0 0 ${width} ${height}`, width, role: "img", "aria-label": about});
   svg.append("title").text(about);
   return svg;
 }
@@ -69,8 +91,11 @@ function legend(parent, kinds) {
   const list = add(parent, "div", undefined, "legend");
   for (const kind of kinds) {
     const item = add(list, "span");
-    d3.select(item).append("svg").attr({ width: 22, height: 14, "aria-hidden": "true" })
-      .append("rect").attr({ width: 22, height: 14, fill: fillOf(kind) });
+    d3.select(item).append("svg").attr({width: 22, height: 14, "aria-hidden": "true"}).append("rect").attr({
+      width: 22,
+      height: 14,
+      fill: fillOf(kind)
+    });
     item.append(kind);
   }
 }
@@ -148,14 +173,21 @@ function bars(parent, rows, end, about) {
   const x = d3.scale.linear().domain([0, end || 1]).range([left, width - right]);
   rows.forEach((row, i) => {
     const line = svg.append("g").attr("transform", `translate(0,${i * high})`);
-    line.append("text").attr({ x: left - 8, y: 16, "text-anchor": "end" }).text(row.name);
+    line.append("text").attr({x: left - 8, y: 16, "text-anchor": "end"}).text(row.name);
     let from = 0;
     for (const [kind, seconds] of row.parts) {
-      const bar = line.append("rect").attr({ x: x(from), y: 2, width: Math.max(0, x(from + seconds) - x(from)), height: 19,
-        fill: fillOf(kind), stroke: "var(--paper)", "stroke-width": 0.5 });
+      const bar = line.append("rect").attr({
+        x: x(from),
+        y: 2,
+        width: Math.max(0, x(from + seconds) - x(from)),
+        height: 19,
+        fill: fillOf(kind),
+        stroke: "var(--paper)",
+        "stroke-width": 0.5
+      });
       bar.append("title").text(`${row.name}: ${kind} ${timeText(seconds)} (${percent(seconds / end)})`);
       from += seconds;
     }
-    line.append("text").attr({ x: x(from) + 6, y: 16, class: "faint" }).text(timeText(from));
+    line.append("text").attr({x: x(from) + 6, y: 16, class: "faint"}).text(timeText(from));
   });
 }

@@ -44,8 +44,7 @@ Json document_of(const TimelineSource& source) {
     cut(document, list, kMostRows);
   for (const char* list : {"breakdown", "jobs"})
     if (document.contains(list))
-      for (Json& row : document[list])
-        row["members"] = printable(row["members"].get<std::string>(), 2 * kMostName);
+      for (Json& row : document[list]) row["members"] = printable(row["members"].get<std::string>(), 2 * kMostName);
   document["simulation"].erase("splits");
   if (document.contains("provenance")) cut(document["provenance"], "inputs", kMostRows);
   if (document["experiment"].dump().size() > kMostExperiment) document["experiment"] = nullptr;
@@ -133,19 +132,22 @@ Json memory_points(const TimelineSource& source, RankId rank) {
   std::vector<std::int64_t> most(kMemoryPoints, 0);
   std::int64_t held = 0, at = 0;
   for (const MemoryLevel& level : memory_levels(source, rank)) {
-    const auto share = static_cast<long double>(level.time.time_since_epoch().count()) / static_cast<long double>(whole);
+    const auto share =
+        static_cast<long double>(level.time.time_since_epoch().count()) / static_cast<long double>(whole);
     const std::int64_t part = std::min(kMemoryPoints - 1, static_cast<std::int64_t>(share * kMemoryPoints));
     for (; at < part; ++at) most[static_cast<std::size_t>(at)] = std::max(most[static_cast<std::size_t>(at)], held);
     most[static_cast<std::size_t>(part)] = std::max({most[static_cast<std::size_t>(part)], held, level.bytes});
     held = level.bytes;
   }
-  for (; at < kMemoryPoints; ++at) most[static_cast<std::size_t>(at)] = std::max(most[static_cast<std::size_t>(at)], held);
+  for (; at < kMemoryPoints; ++at)
+    most[static_cast<std::size_t>(at)] = std::max(most[static_cast<std::size_t>(at)], held);
   return most;
 }
 
 Json memory_json(const TimelineSource& source) {
   std::vector<ChosenRank> ranks = shown_ranks(source.result, kMemoryRanks);
-  if (source.result.training && std::ranges::find(ranks, source.result.training->fullest, &ChosenRank::rank) == ranks.end())
+  if (source.result.training &&
+      std::ranges::find(ranks, source.result.training->fullest, &ChosenRank::rank) == ranks.end())
     ranks.front().rank = source.result.training->fullest;
   Json list = Json::array();
   for (const ChosenRank& chosen : ranks)
@@ -162,8 +164,7 @@ Json run_page(const TimelineSource& source) {
     parts.push_back({{"name", printable(part.name, kMostName)}, {"seconds", part.seconds}});
   page["parts"] = std::move(parts);
   Json bandwidths = Json::object();
-  for (const LinkClassUse& use : source.result.links)
-    bandwidths[printable(use.name, SIZE_MAX)] = use.bandwidth.count();
+  for (const LinkClassUse& use : source.result.links) bandwidths[printable(use.name, SIZE_MAX)] = use.bandwidth.count();
   page["bandwidths"] = std::move(bandwidths);
   page["timeline"] = timeline_json(source);
   if (source.training) page["memory"] = memory_json(source);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The timeline: a canvas for each rank, all of one scale, drawn only where it is seen. The mouse and the keyboard zoom and
-// pan it.
+// The timeline: a canvas for each rank, all of one scale, drawn only where it is seen. The mouse and the keyboard zoom
+// and pan it.
 "use strict";
 
 const TRACK = 14;  // pixels
@@ -13,10 +13,10 @@ function unpack(track) {
   let at = 0;
   for (let i = 0; i < track.slices.length; i += 5) {
     const [gap, length, name, more, waiting] = track.slices.slice(i, i + 5);
-    slices.push({ start: at + gap, end: at + gap + length, name, more, waiting });
+    slices.push({start: at + gap, end: at + gap + length, name, more, waiting});
     at += gap + length;
   }
-  return { name: track.name, kind: kindOf(track.name), slices };
+  return {name: track.name, kind: kindOf(track.name), slices};
 }
 
 const canvasPatterns = new Map();
@@ -37,15 +37,24 @@ function canvasFill(context, kind) {
 
 function drawTimeline(timeline, result) {
   if (!timeline.ranks.length) return;
-  const of = timeline.classes > timeline.ranks.length ? `, ${timeline.ranks.length} of ${timeline.classes} classes` : "";
-  const merged = timeline.merged_s > 0 ? ` Operations of less than ${timeText(timeline.merged_s)} are drawn together.` : "";
-  const element = section("Timeline", `What ranks do when, one of each class${of}. Pale: waiting for other ranks.${merged}`);
-  const ranks = timeline.ranks.map((rank) => ({ ...rank, tracks: rank.tracks.map(unpack) }));
+  const of =
+      timeline.classes > timeline.ranks.length ? `, ${timeline.ranks.length} of ${timeline.classes} classes` : "";
+  const merged =
+      timeline.merged_s > 0 ? ` Operations of less than ${timeText(timeline.merged_s)} are drawn together.` : "";
+  const element =
+      section("Timeline", `What ranks do when, one of each class${of}. Pale: waiting for other ranks.${merged}`);
+  const ranks = timeline.ranks.map((rank) => ({...rank, tracks: rank.tracks.map(unpack)}));
   legend(element, [...new Set(ranks.flatMap((rank) => rank.tracks.map((track) => track.kind)))]);
   const view = new Timeline(element, timeline, ranks);
-  asTable(element, ["rank", "track", "slices", "operations", "busy"], ranks.flatMap((rank) => rank.tracks.map((track) =>
-    [[rank.rank, `rank ${rank.rank}`], track.name, track.slices.length, d3.sum(track.slices, (d) => d.more + 1),
-      timeCell(d3.sum(track.slices, (d) => d.end - d.start) * timeline.tick_s)])), "What ranks do, by track");
+  asTable(
+      element, ["rank", "track", "slices", "operations", "busy"],
+      ranks.flatMap(
+          (rank) => rank.tracks.map(
+              (track) => [
+                  [rank.rank, `rank ${rank.rank}`], track.name, track.slices.length,
+                  d3.sum(track.slices, (d) => d.more + 1),
+                  timeCell(d3.sum(track.slices, (d) => d.end - d.start) * timeline.tick_s)])),
+      "What ranks do, by track");
   page.timeline = view;
 }
 
@@ -57,23 +66,30 @@ class Timeline {
     this.frame = add(parent, "div", undefined, "timeline");
     this.frame.tabIndex = 0;
     this.frame.setAttribute("role", "application");
-    this.frame.setAttribute("aria-label", "Timeline. Left and right move, plus and minus zoom, up and down scroll, 0 shows all. " +
-      "The same as numbers is in the table below.");
+    this.frame.setAttribute(
+        "aria-label",
+        "Timeline. Left and right move, plus and minus zoom, up and down scroll, 0 shows all. " +
+            "The same as numbers is in the table below.");
     this.width = Math.max(300, parent.clientWidth - 152);
     this.x = d3.scale.linear().domain([0, this.whole]).range([0, this.width]);
     const axis = add(this.frame, "div", undefined, "row");
     add(axis, "div", "time", "label");
-    this.axis = d3.select(axis).append("svg").attr({ width: this.width, height: 26, "aria-hidden": "true" }).append("g").attr("class", "axis");
+    this.axis = d3.select(axis)
+                    .append("svg")
+                    .attr({width: this.width, height: 26, "aria-hidden": "true"})
+                    .append("g")
+                    .attr("class", "axis");
     this.rowsFrame = add(this.frame, "div", undefined, "rows");
     this.rows = ranks.map((rank) => this.row(rank));
-    this.zoom = d3.behavior.zoom().x(this.x).scaleExtent([1, Math.max(2, this.whole / 50)]).on("zoom", () => this.moved());
+    this.zoom =
+        d3.behavior.zoom().x(this.x).scaleExtent([1, Math.max(2, this.whole / 50)]).on("zoom", () => this.moved());
     d3.select(this.rowsFrame).call(this.zoom).on("wheel.zoom", null);
     this.rowsFrame.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
       const at = event.clientX - this.rowsFrame.getBoundingClientRect().left - 150;
       this.scaleBy(event.deltaY < 0 ? 1.25 : 0.8, at);
-    }, { passive: false });
+    }, {passive: false});
     this.rowsFrame.addEventListener("scroll", () => this.draw());
     this.rowsFrame.addEventListener("mousemove", (event) => this.tell(event));
     this.frame.addEventListener("keydown", (event) => this.key(event));
@@ -108,7 +124,7 @@ class Timeline {
     const canvas = add(element, "canvas");
     canvas.style.width = this.width + "px";
     canvas.style.height = rank.tracks.length * TRACK + 28 + "px";
-    return { rank, element, canvas };
+    return {rank, element, canvas};
   }
 
   show(from, to) {
@@ -133,9 +149,16 @@ class Timeline {
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const actions = { "+": () => this.scaleBy(2), "=": () => this.scaleBy(2), "-": () => this.scaleBy(0.5),
-      ArrowLeft: () => this.pan(-0.25), ArrowRight: () => this.pan(0.25), 0: () => this.show(0, this.whole),
-      ArrowUp: () => this.rowsFrame.scrollBy(0, -80), ArrowDown: () => this.rowsFrame.scrollBy(0, 80) };
+    const actions = {
+      "+": () => this.scaleBy(2),
+      "=": () => this.scaleBy(2),
+      "-": () => this.scaleBy(0.5),
+      ArrowLeft: () => this.pan(-0.25),
+      ArrowRight: () => this.pan(0.25),
+      0: () => this.show(0, this.whole),
+      ArrowUp: () => this.rowsFrame.scrollBy(0, -80),
+      ArrowDown: () => this.rowsFrame.scrollBy(0, 80)
+    };
     if (!Object.hasOwn(actions, event.key)) return;
     event.preventDefault();
     actions[event.key]();
@@ -163,8 +186,10 @@ class Timeline {
     const slice = track?.slices.find((one) => one.start <= at && at <= one.end);
     if (!slice) return this.say();
     const waiting = slice.waiting ? `, ${timeText(slice.waiting * this.timeline.tick_s)} of it waiting` : "";
-    this.say(`rank ${row.rank.rank}, ${track.name}: ${this.nameOf(track, slice)}, ` +
-      `${timeText((slice.end - slice.start) * this.timeline.tick_s)} from ${timeText(slice.start * this.timeline.tick_s)}${waiting}`);
+    this.say(
+        `rank ${row.rank.rank}, ${track.name}: ${this.nameOf(track, slice)}, ` +
+        `${timeText((slice.end - slice.start) * this.timeline.tick_s)} from ${
+            timeText(slice.start * this.timeline.tick_s)}${waiting}`);
   }
 
   nameOf(track, slice) {
@@ -173,8 +198,8 @@ class Timeline {
   }
 
   draw(all = false) {
-    this.axis.call(d3.svg.axis().scale(this.x).orient("bottom").ticks(8)
-      .tickFormat((ticks) => timeText(ticks * this.timeline.tick_s)));
+    this.axis.call(d3.svg.axis().scale(this.x).orient("bottom").ticks(8).tickFormat(
+        (ticks) => timeText(ticks * this.timeline.tick_s)));
     const top = this.rowsFrame.scrollTop, bottom = top + 560;
     for (const row of this.rows) {
       const at = row.element.offsetTop;
@@ -182,7 +207,7 @@ class Timeline {
     }
   }
 
-  drawRow({ rank, canvas }) {
+  drawRow({rank, canvas}) {
     const ratio = window.devicePixelRatio || 1;
     const high = rank.tracks.length * TRACK + 28;
     canvas.width = this.width * ratio;

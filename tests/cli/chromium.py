@@ -26,9 +26,9 @@ class Page:
             os.dup2(other, 4)
 
         self.process = subprocess.Popen(
-            [program(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
-             f"--user-data-dir={self.folder.name}"], close_fds=False, preexec_fn=give_pipes, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
+            [program(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+             "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}"], close_fds=False,
+            preexec_fn=give_pipes, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(read_by_it)
         os.close(written_by_it)
         self.rest, self.number, self.session, self.problems, self.loaded = b"", 0, None, [], False

@@ -98,7 +98,8 @@ def check_keys(checks, page, what):
     checks.check(abs((near[1] - near[0]) * 4 - (whole[1] - whole[0])) < 1, f"{what}: + zooms", f"{whole} {near}")
     page.press("ArrowRight")
     right = page.value(SHOWN)
-    checks.check(right[0] > near[0] and abs((right[1] - right[0]) - (near[1] - near[0])) < 1, f"{what}: → moves", right)
+    checks.check(right[0] > near[0] and abs((right[1] - right[0]) - (near[1] - near[0])) < 1,
+                 f"{what}: → moves", right)
     page.press("ArrowLeft")
     checks.check(abs(page.value(SHOWN)[0] - near[0]) < 1, f"{what}: ← moves back", page.value(SHOWN))
     for _ in range(9):
