@@ -26,6 +26,12 @@ function headline(result, parts) {
     "Iteration time", timeText(result.iteration_time_s),
     result.training_run ? `${result.training_run.days.toFixed(1)} days in all` : ""
   ]];
+  const likely = result.interval;
+  if (likely)
+    items.push([
+      `${percent(likely.share)} of comparable runs`, `${timeText(likely.low_s)} to ${timeText(likely.high_s)}`,
+      `${likely.runs} of them: ${likely.of}` + (likely.beyond ? `; none had ${likely.beyond}` : "")
+    ]);
   if (result.mfu !== undefined) {
     items.push(["MFU", percent(result.mfu), `${result.model_tflops_per_gpu.toFixed(1)} model TFLOP/s per device`]);
     items.push([
@@ -38,6 +44,9 @@ function headline(result, parts) {
       "Memory at its peak", bytesText(result.memory.peak_bytes),
       `of ${bytesText(result.memory.capacity_bytes)}, on rank ${result.memory.rank}`
     ]);
+  const culprit = (result.culprits || [])[0];
+  if (culprit)
+    items.push(["Held up by", culprit.name, `${culprit.why}; ${timeText(culprit.seconds)} of the critical path`]);
   if (path) items.push(["Bound by", path.what, `${percent(path.share)} of the critical path`]);
   if (parts.length)
     items.push([
