@@ -158,6 +158,17 @@ void refuse_input(const std::string& path) {
   if (is_input(path)) throw InputError({path}, "is read and would be written over", "write to another place");
 }
 
+void refuse_same_file(const OutputOption& one, const OutputOption& other) {
+  if (one.second.empty() || other.second.empty() || one.second == "-" || other.second == "-") return;
+  const auto target = replaceable_file(one.second), other_target = replaceable_file(other.second);
+  if (!target || !other_target) return;
+  std::error_code code;
+  if (std::filesystem::weakly_canonical(*target, code) != std::filesystem::weakly_canonical(*other_target, code))
+    return;
+  throw InputError({one.second}, fmt::format("{} and {} would both write this file", one.first, other.first),
+                   "give each a file of its own");
+}
+
 void check_writable(const std::string& path) {
   if (path.empty() || path == "-") return;
   struct stat found {};

@@ -69,7 +69,7 @@ struct UnplacedJob {
 UnplacedJob load(const Experiment& experiment, const WorkloadSource& source, Diagnostics& diagnostics,
                  const workload::LoadProgress& progress, workload::Loops loops) {
   UnplacedJob job;
-  if (!source.training) job.traces = load_replay(source, diagnostics, progress);
+  if (!source.training) job.traces = load_replay(experiment, source, diagnostics, progress);
   for (std::size_t type = 0; source.training && type < experiment.devices.size(); ++type) {
     const system::DeviceSpec& device = experiment.devices[type];
     const system::OperatorModel times(device, source.training->software.rates_on(device.architecture));
@@ -116,10 +116,15 @@ void warn_of_idle_devices(const Experiment& experiment, std::int64_t ranks, Diag
 
 }  // namespace
 
-workload::Job load_replay(const WorkloadSource& source, Diagnostics& diagnostics,
+workload::Job load_replay(const Experiment& experiment, const WorkloadSource& source, Diagnostics& diagnostics,
                           const workload::LoadProgress& progress) {
   if (!source.profile) return workload::load_chakra_job(source.trace, diagnostics, progress);
-  return workload::import_kineto(source.profile->files, diagnostics, {source.profile->symmetric});
+  const auto check_world = [&](std::uint32_t ranks) {
+    Placement alone = experiment.placement;
+    alone.jobs = 1;
+    check_rank_count(alone, ranks, experiment.fabric);
+  };
+  return workload::import_kineto(source.profile->files, diagnostics, {source.profile->symmetric, check_world});
 }
 
 std::string model_text(const workload::ModelSpec& model) {
