@@ -162,9 +162,11 @@ void refuse_same_file(const OutputOption& one, const OutputOption& other) {
   if (one.second.empty() || other.second.empty() || one.second == "-" || other.second == "-") return;
   const auto target = replaceable_file(one.second), other_target = replaceable_file(other.second);
   if (!target || !other_target) return;
-  std::error_code code;
-  if (std::filesystem::weakly_canonical(*target, code) != std::filesystem::weakly_canonical(*other_target, code))
-    return;
+  const auto place = [](const std::string& path) {
+    std::error_code code;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path), code);
+  };
+  if (place(*target) != place(*other_target)) return;
   throw InputError({one.second}, fmt::format("{} and {} would both write this file", one.first, other.first),
                    "give each a file of its own");
 }

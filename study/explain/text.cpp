@@ -136,16 +136,18 @@ std::string changes_text(const Explanation& explanation) {
   std::size_t widest = 0;
   for (const Variant& change : shown) widest = std::max(widest, change.name.size());
   for (const Variant& change : shown) {
+    constexpr std::size_t kFigures = 25, kOfRun = 17;  // columns that they take
+    const std::size_t taken = widest + kFigures + (explanation.base.run ? kOfRun : 0);
+    if (!change.ran() && taken + change.refusal.size() > kWidth) {
+      beneath += wrapped(fmt::format("{} not simulated: {}", change.name, printable(change.refusal)));
+      continue;
+    }
     names.push_back(change.name);
     times.push_back(time_text(change));
     savings.push_back(share_text(saving(change, explanation.base)));
     runs.push_back(run_text(change));
     costs.push_back(cost_text(change));
-    constexpr std::size_t kFigures = 25, kOfRun = 17;  // columns that they take
-    const std::size_t taken = widest + kFigures + (explanation.base.run ? kOfRun : 0);
-    const bool fits = taken + change.refusal.size() <= kWidth;
-    refusals.push_back(change.ran() ? "-" : fits ? printable(change.refusal) : "see below");
-    if (!change.ran() && !fits) beneath += wrapped(fmt::format("{}: {}", change.name, printable(change.refusal)));
+    refusals.push_back(change.ran() ? "-" : printable(change.refusal));
   }
   Table table;
   table.column_of("other plan", names, Table::Align::kLeft);
@@ -154,7 +156,7 @@ std::string changes_text(const Explanation& explanation) {
   table.column_of("run", runs);
   table.column_of("cost", costs);
   table.column_of("not simulated", refusals, Table::Align::kLeft);
-  std::string text = "\n" + table.text() + beneath;
+  std::string text = "\n" + (names.empty() ? std::string() : table.text()) + beneath;
   if (shown.size() < explanation.changes.size())
     text += fmt::format("  {} more with --json\n", explanation.changes.size() - shown.size());
   return text;
