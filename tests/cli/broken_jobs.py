@@ -289,6 +289,11 @@ EXPERT = [
         "error: 'deepep' takes 108 multiprocessors beside what is computed, and device 'a100-sxm-80gb' has 108",
         "workload.experts.dispatch.processors: at most 107",
         more=DISPATCH.format(108) + "schedule: {kind: 1f1b, overlap_passes: true}\n", base=EXPERTS),
+    job("A dispatch within NVLink domains over two of them", "data: 16, expert: 16",
+        "error: 'trtllm-one-sided' connects the ranks of one node only, but of expert-parallel group expert0 rank 0 is on "
+        "node 0, rank 8 on node 1", "workload.experts.dispatch: deepep, or a smaller workload.parallel.expert",
+        more="experts: {dispatch: trtllm-one-sided}",
+        base=EXPERTS.replace("dgx-a100", "dgx-b200\nnodes: 2").replace("experts: 8", "experts: 16")),
     job("DualPipe of an odd number of stages", "pipeline: 1, data: 8", "error: 1 stages do not meet in the middle",
         "an even workload.parallel.pipeline: 2", more="schedule: {kind: dualpipe}"),
     job("DualPipe of too few micro-batches", "pipeline: 4, data: 4",

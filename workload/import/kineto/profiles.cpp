@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "workload/chakra/file.h"
 #include "workload/graph/rank_list.h"
@@ -23,6 +24,7 @@ void refuse_other_formats(const std::string& file, std::string_view text) {
     throw InputError({file}, "is a tar archive, expected a profile", "unpack it with `tar xf`, and name what is in it");
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || text[first] == '{' || text[first] == '[') return;
+  if (nlohmann::json::accept(text.begin(), text.end())) return;
   const std::string_view line = text.substr(first, text.find_first_of("\r\n", first) - first);
   throw InputError({file}, fmt::format("not JSON: it begins with '{}'", printable(line, 40)),
                    "expected a profile that torch.profiler exported with export_chrome_trace()");
