@@ -242,8 +242,9 @@ void add_interval(const study::JobKind& kind, const Session& session, report::Re
     result.interval = study::time_interval(study::interval_of(kind, errors), report::iteration_time(result));
 }
 
-// Of the files that a run writes, no two are the same.
-void refuse_one_file(const RunOptions& options, const Outputs& outputs) {
+// Before the work: it can be written, and of the files that a run writes no two are the same.
+void check_timeline(const RunOptions& options, const Outputs& outputs) {
+  check_writable(options.timeline);
   refuse_same_file({"--json", outputs.json}, {"--timeline", options.timeline});
   if (outputs.out.empty()) return;
   for (const std::string& name : {std::string("result.json"), std::string("summary.txt"),
@@ -264,8 +265,7 @@ void run(RunOptions& options, Session& session) {
   note_input(options.experiment, InputKind::kConfiguration);
   const Outputs& outputs = session.outputs;
   outputs.check(std::array{table_file(options, "operations"), table_file(options, "memory")});
-  check_writable(options.timeline);
-  refuse_one_file(options, outputs);
+  check_timeline(options, outputs);
   const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
   const report::RankChoice timeline_ranks = report::parse_rank_choice(options.timeline_ranks, "--timeline-ranks");
   std::optional<study::JobKind> kind;
