@@ -26,6 +26,7 @@
 #include "experiment/run.h"
 #include "report/critical_path.h"
 #include "report/fold_check.h"
+#include "report/page/page.h"
 #include "report/rank_csv.h"
 #include "report/timeline.h"
 #include "study/interval/interval.h"
@@ -47,6 +48,7 @@ struct RunOptions {
   bool details = false;
   std::string timeline;
   std::string timeline_ranks = "classes";
+  std::string html;
 };
 
 // Runs it again with every rank by itself. The first difference, "" if there is none.
@@ -181,6 +183,12 @@ void write_timeline(const RunOptions& options, const experiment::Run& run, const
         printable(options.timeline, 300), rounded(size.merged));
 }
 
+void write_page(const RunOptions& options, const experiment::Run& run) {
+  const report::TimelineSource source{run.job, run.training, run.log, run.acting, run.result};
+  write_file(options.html,
+             report::page_text(fmt::format("orrery run {}", options.experiment), report::run_page(source)));
+}
+
 // Which options but --set the result depends on.
 std::vector<std::string> noted_options(const RunOptions& options, const Session& session) {
   std::vector<std::string> noted;
@@ -242,9 +250,12 @@ void add_interval(const study::JobKind& kind, const Session& session, report::Re
     result.interval = study::time_interval(study::interval_of(kind, errors), report::iteration_time(result));
 }
 
-// Before the work: it can be written, and of the files that a run writes no two are the same.
-void check_timeline(const RunOptions& options, const Outputs& outputs) {
+// Before the work: they can be written, and of the files that a run writes no two are the same.
+void check_files(const RunOptions& options, const Outputs& outputs) {
   check_writable(options.timeline);
+  check_writable(options.html);
+  refuse_same_file({"--json", outputs.json}, {"--html", options.html});
+  refuse_same_file({"--timeline", options.timeline}, {"--html", options.html});
   refuse_same_file({"--json", outputs.json}, {"--timeline", options.timeline});
   if (outputs.out.empty()) return;
   for (const std::string& name : {std::string("result.json"), std::string("summary.txt"),
@@ -265,7 +276,7 @@ void run(RunOptions& options, Session& session) {
   note_input(options.experiment, InputKind::kConfiguration);
   const Outputs& outputs = session.outputs;
   outputs.check(std::array{table_file(options, "operations"), table_file(options, "memory")});
-  check_timeline(options, outputs);
+  check_files(options, outputs);
   const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
   const report::RankChoice timeline_ranks = report::parse_rank_choice(options.timeline_ranks, "--timeline-ranks");
   std::optional<study::JobKind> kind;
@@ -314,6 +325,7 @@ void run(RunOptions& options, Session& session) {
   if (!outputs.out.empty()) write_folder(outputs.out, options, run, ranks, answer);
   Outputs{outputs.json, {}}.give(answer);
   if (!options.timeline.empty()) write_timeline(options, run, timeline_ranks);
+  if (!options.html.empty()) write_page(options, run);
 }
 
 }  // namespace
@@ -353,6 +365,10 @@ void add_run_command(CLI::App& app, Session& session) {
                   "Ranks in the timeline, as for --ranks (default: classes)")
       ->type_name("RANKS")
       ->needs(timeline);
+  command
+      .add_option("--html", options.html,
+                  "Write all of it as one page for a browser: a timeline that zooms, links, memory, the critical path")
+      ->type_name("FILE");
   command.add_flag("--deterministic", options.deterministic, "Omit wall time and memory use from the JSON");
   CLI::Option* no_fold =
       command.add_flag("--no-fold", options.no_fold, "Simulate every rank (default: one of each class)");

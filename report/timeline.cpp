@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,32 +14,12 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "report/memory_changes.h"
 #include "workload/matching/matching.h"
 
 namespace orrery::report {
 namespace {
 
-using system::OperationRecord;
-
 constexpr std::size_t kMostSlices = 100'000;
-constexpr Duration kFirstMerged = Duration(100'000);  // 100 ns
-
-// One operation, or several that follow one another on a track.
-struct Slice {
-  Time start;
-  Time moving;
-  Time end;
-  NodeId node{};
-  std::uint32_t operations = 1;
-
-  Duration length() const { return end - start; }
-};
-
-struct Track {
-  std::string name;
-  std::vector<Slice> slices;  // by start, none overlaps the next
-};
 
 std::string json_string(std::string_view text) {
   return nlohmann::json(printable(text, 200)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -49,89 +30,6 @@ std::string microseconds(Duration time) {
   return fmt::format(FMT_COMPILE("{}.{:06}"), time.count() / 1'000'000, time.count() % 1'000'000);
 }
 std::string microseconds(Time time) { return microseconds(time.time_since_epoch()); }
-
-// The slices of one rank.
-class RankTracks {
- public:
-  RankTracks(const TimelineSource& source, RankId rank) : source_(source), rank_(rank), graph_(source.job.graph(rank)) {
-    std::vector<OperationRecord> operations = source.log.of(source.acting[index_of(rank)]);
-    std::ranges::stable_sort(operations, {}, &OperationRecord::start);
-    for (const OperationRecord& operation : operations)
-      if (operation.end > operation.start) add(operation);
-    for (auto& [name, lanes] : lanes_)
-      for (std::size_t i = 0; i < lanes.size(); ++i)
-        tracks_.push_back({i == 0 ? name : fmt::format("{} {}", name, i + 1), std::move(lanes[i])});
-  }
-
-  std::vector<Track> take() && { return std::move(tracks_); }
-
- private:
-  // On the first track of its kind that is free.
-  void add(const OperationRecord& operation) {
-    std::vector<std::vector<Slice>>& lanes = lanes_[track_of(operation.node)];
-    auto lane = std::ranges::find_if(
-        lanes, [&](const std::vector<Slice>& slices) { return slices.back().end <= operation.start; });
-    if (lane == lanes.end()) lane = lanes.insert(lanes.end(), std::vector<Slice>{});
-    lane->push_back({operation.start, operation.moving, operation.end, operation.node});
-  }
-
-  std::string track_of(NodeId node) const {
-    switch (graph_.kind(node)) {
-      case workload::NodeKind::kHostCompute:
-        return "host";
-      case workload::NodeKind::kMemoryLoad:
-      case workload::NodeKind::kMemoryStore:
-        return "memory";
-      case workload::NodeKind::kCollective: {
-        const std::string& name = source_.job.communicators[index_of(source_.job.communicator(rank_, node))].name;
-        const auto family = source_.result.group_family.find(name);
-        return family == source_.result.group_family.end() ? name : family->second;
-      }
-      case workload::NodeKind::kSend:
-      case workload::NodeKind::kReceive:
-        return fmt::format("{} {}", source_.job.peer_family(rank_, node),
-                           graph_.kind(node) == workload::NodeKind::kSend ? "send" : "receive");
-      default:
-        return graph_.stream(node) == 0 ? "compute" : fmt::format("compute, stream {}", graph_.stream(node));
-    }
-  }
-
-  const TimelineSource& source_;
-  RankId rank_;
-  const workload::ExecutionGraph& graph_;
-  std::map<std::string, std::vector<std::vector<Slice>>> lanes_;  // by kind of track
-  std::vector<Track> tracks_;
-};
-
-// Neighbours that are shorter than `merged`, and closer, become one that is not longer.
-std::vector<Slice> merge(std::span<const Slice> slices, Duration merged) {
-  std::vector<Slice> result;
-  for (const Slice& slice : slices) {
-    const bool joins = !result.empty() && slice.length() < merged && result.back().length() < merged &&
-                       slice.end - result.back().start <= merged;
-    if (!joins) {
-      result.push_back(slice);
-      continue;
-    }
-    Slice& last = result.back();
-    last.end = slice.end;
-    last.moving = last.start;
-    last.operations += slice.operations;
-  }
-  return result;
-}
-
-struct RankTimeline {
-  ChosenRank chosen;
-  std::vector<Track> tracks;
-};
-
-std::size_t count(std::span<const RankTimeline> ranks) {
-  std::size_t slices = 0;
-  for (const RankTimeline& rank : ranks)
-    for (const Track& track : rank.tracks) slices += track.slices.size();
-  return slices;
-}
 
 // Events as lines of the file, the first of which has no comma before it.
 class EventWriter {
@@ -239,18 +137,13 @@ void add_flows(const TimelineSource& source, std::span<const RankTimeline> ranks
 void add_memory(const TimelineSource& source, std::span<const RankTimeline> ranks, Duration merged,
                 EventWriter& writer) {
   for (const RankTimeline& rank : ranks) {
-    const workload::ProgramMemory& program =
-        source.training->memory[source.job.ranks[index_of(rank.chosen.rank)].graph];
-    std::int64_t now = program.need.standing().count();
+    const std::vector<MemoryLevel> levels = memory_levels(source, rank.chosen.rank);
+    writer.add_memory(rank.chosen.rank, levels.front().time, levels.front().bytes);
     std::optional<Time> last;
-    const auto changes = memory_changes(program, source.log.of(source.acting[index_of(rank.chosen.rank)]),
-                                        source.job.graph(rank.chosen.rank).written_out_size());
-    writer.add_memory(rank.chosen.rank, Time{}, now);
-    for (const auto& [time, bytes] : changes) {
-      now += bytes;
-      if (last && time - *last < merged) continue;
-      writer.add_memory(rank.chosen.rank, time, now);
-      last = time;
+    for (const MemoryLevel& level : std::span(levels).subspan(1)) {
+      if (last && level.time - *last < merged) continue;
+      writer.add_memory(rank.chosen.rank, level.time, level.bytes);
+      last = level.time;
     }
   }
 }
@@ -259,22 +152,15 @@ void add_memory(const TimelineSource& source, std::span<const RankTimeline> rank
 
 TimelineSize write_timeline(const TimelineSource& source, std::span<const ChosenRank> ranks,
                             const std::function<void(std::string_view)>& write) {
-  std::vector<RankTimeline> timelines;
-  for (const ChosenRank& chosen : ranks.first(std::min(ranks.size(), kMostTimelineRanks)))
-    timelines.push_back({chosen, RankTracks(source, chosen.rank).take()});
-  Duration merged{};
-  while (count(timelines) > kMostSlices && merged < source.result.finish.time_since_epoch()) {
-    merged = merged == Duration::zero() ? kFirstMerged : 2 * merged;
-    for (RankTimeline& rank : timelines)
-      for (Track& track : rank.tracks) track.slices = merge(track.slices, merged);
-  }
+  const Timelines timelines =
+      collect_timelines(source, ranks.first(std::min(ranks.size(), kMostTimelineRanks)), kMostSlices);
   EventWriter writer(source, write);
   writer.begin();
-  for (const RankTimeline& rank : timelines) writer.add(rank);
-  add_flows(source, timelines, writer);
-  if (source.training) add_memory(source, timelines, merged, writer);
+  for (const RankTimeline& rank : timelines.ranks) writer.add(rank);
+  add_flows(source, timelines.ranks, writer);
+  if (source.training) add_memory(source, timelines.ranks, timelines.merged, writer);
   writer.end();
-  return {count(timelines), merged};
+  return {timelines.slices, timelines.merged};
 }
 
 }  // namespace orrery::report

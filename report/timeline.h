@@ -10,26 +10,12 @@
 
 #include <cstddef>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string_view>
 
-#include "report/operation_log.h"
-#include "report/rank_choice.h"
-#include "report/result.h"
-#include "workload/graph/job.h"
-#include "workload/training/program/generate_job.h"
+#include "report/tracks.h"
 
 namespace orrery::report {
-
-// What a timeline is made from. All outlive it.
-struct TimelineSource {
-  const workload::Job& job;
-  const std::optional<workload::TrainingFacts>& training;
-  const OperationLog& log;
-  std::span<const RankId> acting;  // by rank: whose operations the log has for it
-  const Result& result;
-};
 
 inline constexpr std::size_t kMostTimelineRanks = 256;
 

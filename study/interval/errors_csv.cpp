@@ -6,6 +6,7 @@
 
 #include "core/config/quantity_text.h"
 #include "core/error.h"
+#include "core/input_files.h"
 #include "study/csv_lines.h"
 #include "study/interval/interval.h"
 #include "workload/chakra/file.h"
@@ -75,6 +76,7 @@ std::string errors_csv(std::span<const MeasuredError> errors) {
 std::vector<MeasuredError> shipped_errors(const ConfigFiles& files) {
   const std::string file = (files.shipped() / kFile).string();
   if (!std::filesystem::exists(file)) return {};
+  note_input(file, InputKind::kConfiguration);
   Diagnostics diagnostics;
   std::vector<MeasuredError> errors = read_errors_csv(workload::read_file(file), file, diagnostics);
   diagnostics.throw_if_errors();

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "report/critical_path.h"
+#include "report/page/page.h"
+#include "report/parts.h"
+
+namespace orrery::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What keeps a page below 3 MB, of which d3 is a quarter of one.
+constexpr std::size_t kMostRanks = 48;       // in the timeline
+constexpr std::size_t kMostSlices = 50'000;  // some 20 bytes each
+constexpr std::size_t kMostNames = 8'000;    // of operations
+constexpr std::size_t kMostName = 60;        // characters
+constexpr std::size_t kMostRows = 200;       // of any table
+constexpr std::size_t kMostExperiment = 300'000;
+constexpr std::size_t kMemoryRanks = 8;
+constexpr std::int64_t kMemoryPoints = 500;  // of each of these
+constexpr std::int64_t kMostTicks = 1'000'000'000;
+
+// The first `most` of a list under `key`; how many there were stands beside it.
+void cut(Json& document, const std::string& key, std::size_t most) {
+  if (!document.contains(key) || document[key].size() <= most) return;
+  Json& list = document[key];
+  document[key + "_of"] = list.size();
+  list.erase(list.begin() + static_cast<std::ptrdiff_t>(most), list.end());
+}
+
+Json document_of(const TimelineSource& source) {
+  Json document = to_json(source.result, true);
+  add_critical_path(critical_path(source.job, source.log, source.acting, source.result), source.result, document);
+  for (const char* list : {"breakdown", "critical_ranks", "warnings", "shared_links", "jobs", "links"})
+    cut(document, list, kMostRows);
+  for (const char* list : {"breakdown", "jobs"})
+    if (document.contains(list))
+      for (Json& row : document[list]) row["members"] = printable(row["members"].get<std::string>(), 2 * kMostName);
+  document["simulation"].erase("splits");
+  if (document.contains("provenance")) cut(document["provenance"], "inputs", kMostRows);
+  if (document["experiment"].dump().size() > kMostExperiment) document["experiment"] = nullptr;
+  return document;
+}
+
+// Evenly chosen: of a pipeline every so many stages.
+std::vector<ChosenRank> shown_ranks(const Result& result, std::size_t most) {
+  const std::vector<ChosenRank> all = chosen_ranks({}, result.class_of_rank);
+  if (all.size() <= most) return all;
+  std::vector<ChosenRank> shown;
+  for (std::size_t i = 0; i < most; ++i) shown.push_back(all[i * (all.size() - 1) / (most - 1)]);
+  return shown;
+}
+
+// Names by number; what has none here goes by that of its track.
+class Names {
+ public:
+  int number_of(std::string name) {
+    const auto known = numbers_.find(name);
+    if (known != numbers_.end()) return known->second;
+    if (list_.size() == kMostNames) return -1;
+    const int number = static_cast<int>(list_.size());
+    list_.push_back(name);
+    numbers_.emplace(std::move(name), number);
+    return number;
+  }
+  const Json& list() const { return list_; }
+
+ private:
+  std::map<std::string, int> numbers_;
+  Json list_ = Json::array();
+};
+
+// [gap since the last, length, name, how many more operations, of the length: waiting] for each, one after the other.
+Json slices_json(const Track& track, const workload::NodeLabels& labels, std::int64_t tick, Names& names) {
+  Json numbers = Json::array();
+  std::int64_t last = 0;
+  const auto ticks = [tick](Time time) { return (time.time_since_epoch().count() + tick / 2) / tick; };
+  for (const Slice& slice : track.slices) {
+    const std::int64_t start = ticks(slice.start), end = ticks(slice.end);
+    const bool waits = slice.operations == 1 && slice.moving > slice.start && slice.moving <= slice.end;
+    numbers.push_back(start - last);
+    numbers.push_back(end - start);
+    numbers.push_back(names.number_of(printable(labels.name(slice.node), kMostName)));
+    numbers.push_back(slice.operations - 1);
+    numbers.push_back(waits ? ticks(slice.moving) - start : 0);
+    last = end;
+  }
+  return numbers;
+}
+
+std::int64_t tick_of(const Result& result) {
+  std::int64_t tick = 1;
+  while (result.finish.time_since_epoch().count() / tick > kMostTicks) tick *= 10;
+  return tick;
+}
+
+Json timeline_json(const TimelineSource& source) {
+  const Timelines timelines = collect_timelines(source, shown_ranks(source.result, kMostRanks), kMostSlices);
+  const std::int64_t tick = tick_of(source.result);
+  Names names;
+  Json ranks = Json::array();
+  for (const RankTimeline& rank : timelines.ranks) {
+    Json tracks = Json::array();
+    for (const Track& track : rank.tracks)
+      tracks.push_back({{"name", printable(track.name, kMostName)},
+                        {"slices", slices_json(track, source.job.labels_of(rank.chosen.rank), tick, names)}});
+    ranks.push_back({{"rank", index_of(rank.chosen.rank)},
+                     {"class", source.result.class_of_rank[index_of(rank.chosen.rank)]},
+                     {"stands_for", rank.chosen.stands_for},
+                     {"tracks", std::move(tracks)}});
+  }
+  return {{"tick_s", seconds(Duration(tick))},
+          {"end_s", seconds(source.result.finish.time_since_epoch())},
+          {"merged_s", seconds(timelines.merged)},
+          {"classes", source.result.classes.size()},
+          {"names", names.list()},
+          {"ranks", std::move(ranks)}};
+}
+
+// The most that was held in each such part of the time.
+Json memory_points(const TimelineSource& source, RankId rank) {
+  const std::int64_t whole = std::max<std::int64_t>(1, source.result.finish.time_since_epoch().count());
+  std::vector<std::int64_t> most(kMemoryPoints, 0);
+  std::int64_t held = 0, at = 0;
+  for (const MemoryLevel& level : memory_levels(source, rank)) {
+    const auto share =
+        static_cast<long double>(level.time.time_since_epoch().count()) / static_cast<long double>(whole);
+    const std::int64_t part = std::min(kMemoryPoints - 1, static_cast<std::int64_t>(share * kMemoryPoints));
+    for (; at < part; ++at) most[static_cast<std::size_t>(at)] = std::max(most[static_cast<std::size_t>(at)], held);
+    most[static_cast<std::size_t>(part)] = std::max({most[static_cast<std::size_t>(part)], held, level.bytes});
+    held = level.bytes;
+  }
+  for (; at < kMemoryPoints; ++at)
+    most[static_cast<std::size_t>(at)] = std::max(most[static_cast<std::size_t>(at)], held);
+  return most;
+}
+
+Json memory_json(const TimelineSource& source) {
+  std::vector<ChosenRank> ranks = shown_ranks(source.result, kMemoryRanks);
+  if (source.result.training &&
+      std::ranges::find(ranks, source.result.training->fullest, &ChosenRank::rank) == ranks.end())
+    ranks.front().rank = source.result.training->fullest;
+  Json list = Json::array();
+  for (const ChosenRank& chosen : ranks)
+    list.push_back({{"rank", index_of(chosen.rank)}, {"bytes", memory_points(source, chosen.rank)}});
+  return list;
+}
+
+}  // namespace
+
+Json run_page(const TimelineSource& source) {
+  Json page = {{"kind", "run"}, {"document", document_of(source)}};
+  Json parts = Json::array();
+  for (const Part& part : mean_parts(source.result))
+    parts.push_back({{"name", printable(part.name, kMostName)}, {"seconds", part.seconds}});
+  page["parts"] = std::move(parts);
+  Json bandwidths = Json::object();
+  for (const LinkClassUse& use : source.result.links) bandwidths[printable(use.name, SIZE_MAX)] = use.bandwidth.count();
+  page["bandwidths"] = std::move(bandwidths);
+  page["timeline"] = timeline_json(source);
+  if (source.training) page["memory"] = memory_json(source);
+  return page;
+}
+
+}  // namespace orrery::report
