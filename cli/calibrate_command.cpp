@@ -65,6 +65,7 @@ void calibrate(const CalibrateOptions& options, const Session& session) {
   if (out == "-" && json == "-") throw InputError({"--json"}, "- is standard output, which --out takes", "name a file");
   check_writable(out);
   check_writable(json);
+  refuse_same_file({"--json", json}, {"--out", out});
   study::Calibration calibration = orrery::study::calibrate(question, session.files);
   warn_of_settings(question, calibration);
   print_warnings(calibration.warnings);

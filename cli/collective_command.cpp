@@ -111,6 +111,7 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
   if (options.steps) return give_steps(options, operation, sizes, session);
   refuse_input(options.plot);
   check_writable(options.plot);
+  refuse_same_file({"--json", session.outputs.json}, {"--plot", options.plot});
   if (!options.plot.empty() && sizes.back() == Bytes(0))
     throw InputError({"--plot"}, fmt::format("{} has no sizes to draw", operation.name), "leave --plot out");
   Answers answers;

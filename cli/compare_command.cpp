@@ -51,6 +51,15 @@ auto named(const std::string& experiment, Do something) {
   }
 }
 
+// Settings of --vs go the way of those of --set; messages name the option that was given.
+InputError with_option(const InputError& error, const std::vector<std::string>& changes) {
+  std::vector<Problem> problems(error.problems().begin(), error.problems().end());
+  for (Problem& problem : problems)
+    for (const std::string& change : changes)
+      if (problem.where.file == "--set " + printable(change)) problem.where.file = "--vs " + printable(change);
+  return InputError(std::move(problems));
+}
+
 struct CompareOptions {
   std::vector<std::string> experiments;
   std::vector<std::string> changes;  // a.b=v, of --vs
@@ -137,7 +146,13 @@ void add_compare_command(CLI::App& app, Session& session) {
       ->take_all();
   add_experiment_options(command, session);
   add_outputs(command, session);
-  command.callback([&] { compare(options, session); });
+  command.callback([&] {
+    try {
+      compare(options, session);
+    } catch (const InputError& error) {
+      throw with_option(error, options.changes);
+    }
+  });
 }
 
 }  // namespace orrery::cli

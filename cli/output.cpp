@@ -158,6 +158,19 @@ void refuse_input(const std::string& path) {
   if (is_input(path)) throw InputError({path}, "is read and would be written over", "write to another place");
 }
 
+void refuse_same_file(const OutputOption& one, const OutputOption& other) {
+  if (one.second.empty() || other.second.empty() || one.second == "-" || other.second == "-") return;
+  const auto target = replaceable_file(one.second), other_target = replaceable_file(other.second);
+  if (!target || !other_target) return;
+  const auto place = [](const std::string& path) {
+    std::error_code code;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path), code);
+  };
+  if (place(*target) != place(*other_target)) return;
+  throw InputError({one.second}, fmt::format("{} and {} would both write this file", one.first, other.first),
+                   "give each a file of its own");
+}
+
 void check_writable(const std::string& path) {
   if (path.empty() || path == "-") return;
   struct stat found {};

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -92,6 +93,9 @@ struct Outputs {
 
 // InputError if `path` was read and would be written over.
 void refuse_input(const std::string& path);
+// InputError if two options, each with its name and its path, would write the same file.
+using OutputOption = std::pair<std::string_view, std::string>;
+void refuse_same_file(const OutputOption& one, const OutputOption& other);
 // InputError if write_file() cannot write to `path`; leaves nothing behind. No path and "-" are fine.
 void check_writable(const std::string& path);
 // Makes `folder`, also in folders that are not there yet, and checks `files` of it.

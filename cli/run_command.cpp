@@ -156,9 +156,8 @@ void write_timeline(const RunOptions& options, const experiment::Run& run, const
     spdlog::warn("{}: shows the first {} of {} ranks; --timeline-ranks 0-7,16 shows others",
                  printable(options.timeline, 300), report::kMostTimelineRanks, ranks.size());
   const report::TimelineSource source{run.job, run.training, run.log, run.acting, run.result};
-  OutputFiles files;
   report::TimelineSize size;
-  files.add(options.timeline, [&](OutputFile& file) {
+  const auto fill = [&](OutputFile& file) {
     if (!options.timeline.ends_with(".gz")) {
       size = report::write_timeline(source, ranks, [&](std::string_view text) { file.write(text); });
       return;
@@ -166,9 +165,17 @@ void write_timeline(const RunOptions& options, const experiment::Run& run, const
     GzipWriter gzip(file);
     size = report::write_timeline(source, ranks, [&](std::string_view text) { gzip.write(text); });
     gzip.finish();
-  });
-  files.commit(options.timeline);
-  tell_written(options.timeline, std::filesystem::file_size(options.timeline));
+  };
+  if (const std::optional<std::string> target = replaceable_file(options.timeline)) {
+    OutputFiles files;
+    files.add(*target, fill);
+    files.commit(*target);
+    tell_written(options.timeline, std::filesystem::file_size(*target));
+  } else {
+    OutputFile file(options.timeline);
+    fill(file);
+    file.close();
+  }
   if (size.merged > Duration::zero())
     spdlog::warn(
         "{}: operations of less than {} are put together where they follow one another; --timeline-ranks 0 "
@@ -243,6 +250,22 @@ void add_interval(const study::JobKind& kind, const Session& session, report::Re
     result.interval = study::time_interval(study::interval_of(kind, errors), report::iteration_time(result));
 }
 
+// Before the work: they can be written, and of the files that a run writes no two are the same.
+void check_files(const RunOptions& options, const Outputs& outputs) {
+  check_writable(options.timeline);
+  check_writable(options.html);
+  refuse_same_file({"--json", outputs.json}, {"--html", options.html});
+  refuse_same_file({"--timeline", options.timeline}, {"--html", options.html});
+  refuse_same_file({"--json", outputs.json}, {"--timeline", options.timeline});
+  if (outputs.out.empty()) return;
+  for (const std::string& name : {std::string("result.json"), std::string("summary.txt"),
+                                  table_file(options, "operations"), table_file(options, "memory")}) {
+    const std::string file = outputs.out + "/" + name;
+    refuse_same_file({"--json", outputs.json}, {"--out", file});
+    refuse_same_file({"--timeline", options.timeline}, {"--out", file});
+  }
+}
+
 void run(RunOptions& options, Session& session) {
   const std::optional<experiment::RecordedRun> recorded =
       experiment::load_recorded_run(options.experiment, session.files);
@@ -253,10 +276,9 @@ void run(RunOptions& options, Session& session) {
   note_input(options.experiment, InputKind::kConfiguration);
   const Outputs& outputs = session.outputs;
   outputs.check(std::array{table_file(options, "operations"), table_file(options, "memory")});
-  check_writable(options.timeline);
-  check_writable(options.html);
+  check_files(options, outputs);
   const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
-  const report::RankChoice timeline_ranks = report::parse_rank_choice(options.timeline_ranks);
+  const report::RankChoice timeline_ranks = report::parse_rank_choice(options.timeline_ranks, "--timeline-ranks");
   std::optional<study::JobKind> kind;
   experiment::RunRequest request{options.experiment,
                                  session.settings,

@@ -180,6 +180,7 @@ void validate(const ValidateOptions& options, const Session& session) {
   session.outputs.check();
   check_writable(options.page);
   check_writable(options.errors);
+  refuse_same_file({"--json", session.outputs.json}, {"--page", options.page});
   Answer answer{{}, {{"schema", "orrery.validation/1"}, {"version", kVersion}}};
   Sections sections;
   if (wants(options, "nccl")) answer = validate_collectives(options, session, sections);

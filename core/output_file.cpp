@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <new>
 #include <system_error>
@@ -104,6 +105,21 @@ void GzipWriter::compress(std::string_view text, bool ends) {
     } while (stream_->avail_out == 0);
     text.remove_prefix(offered);
   } while (!text.empty());
+}
+
+std::optional<std::string> replaceable_file(const std::string& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return std::nullopt;
+  constexpr int kMostLinks = 40;  // as the system follows
+  std::filesystem::path target = path;
+  std::error_code code;
+  for (int links = 0; links <= kMostLinks; ++links) {
+    const std::string absolute = std::filesystem::absolute(target).lexically_normal().string();
+    if (absolute.starts_with("/dev/") || absolute.starts_with("/proc/")) return std::nullopt;
+    if (!std::filesystem::is_symlink(target, code)) return target.string();
+    target = target.parent_path() / std::filesystem::read_symlink(target, code);
+  }
+  refuse(path, "cannot be written", ELOOP);
 }
 
 OutputFiles::~OutputFiles() {

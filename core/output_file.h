@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,10 @@ class GzipWriter {
   OutputFile& file_;
   std::unique_ptr<z_stream_s, void (*)(z_stream_s*)> stream_;
 };
+
+// The regular file that `path` leads to by links, whether it is there yet or not: it may be replaced as a whole.
+// Nothing of a device, a pipe or an open descriptor, which can only be written to.
+std::optional<std::string> replaceable_file(const std::string& path);
 
 // Files that are of use together only. Each is written under a name of its own, `NAME.partial`, until all of them are
 // there.

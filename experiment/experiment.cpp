@@ -216,12 +216,68 @@ void check_precision(const workload::TrainingSpec& training, const system::Devic
           : fmt::format("workload.precision: {}; or add peak.{} to the device", fmt::join(known, " or "), name));
 }
 
+// The kernels that dispatch tokens leave something to what is computed beside them.
+void check_dispatch(const workload::TrainingSpec& training, const system::DeviceSpec& device,
+                    Diagnostics& diagnostics) {
+  const DispatchLibrary& library = training.experts.dispatch;
+  const std::int64_t all = device.streaming_multiprocessors;
+  const bool shares = training.overlaps() || training.experts.overlap_shared;
+  const std::int64_t most = shares ? all - 1 : all;
+  if (library.kind != DispatchKind::kCopies || all == 0 || library.processors <= most) return;
+  diagnostics.error(
+      training.where_of("experts.dispatch"),
+      fmt::format("'{}' takes {} multiprocessors{}, and device '{}' has {}", printable(library.name),
+                  library.processors, shares ? " beside what is computed" : "", printable(device.name), all),
+      shares && library.processors == all
+          ? fmt::format("workload.experts.dispatch.processors: at most {}, or no passes side by side", most)
+          : fmt::format("workload.experts.dispatch.processors: at most {}", most));
+}
+
+bool is_setting(const Location& where) { return where.file.starts_with("--set "); }
+
+// A key of the command line that a key of the software overrules on the devices that there are.
+void warn_of_overruled_rates(const ConfigValue& software, const ExperimentKeys& experiment, Diagnostics& diagnostics) {
+  const ConfigEntry* rates = software.find("rates");
+  const ConfigEntry* rates_of = software.find("rates_of");
+  if (rates == nullptr || rates_of == nullptr) return;
+  for (const ConfigEntry& rate : rates->value.entries) {
+    if (!is_setting(rate.value.where)) continue;
+    std::vector<std::string> holding;
+    for (const system::DeviceSpec& device : experiment.devices) {
+      const std::string name(name_of(device.architecture));
+      const ConfigEntry* own = rates_of->value.find(name);
+      const ConfigEntry* other = own == nullptr ? nullptr : own->value.find(rate.key);
+      if (other == nullptr || !other->defaulted.empty()) return;
+      holding.push_back(fmt::format("rates_of.{}.{} holds on {}", name, rate.key, printable(device.name)));
+    }
+    diagnostics.warning(rate.value.where, fmt::format("this setting changes nothing: {}", fmt::join(holding, ", ")),
+                        fmt::format("set workload.software.rates_of.ARCHITECTURE.{}", rate.key));
+  }
+}
+
+// Keys of the command line that this job makes no use of.
+void warn_of_idle_settings(Section& section, const ExperimentKeys& experiment, const workload::TrainingSpec& training) {
+  const ConfigValue* workload = section.value("workload");
+  const ConfigEntry* software = workload == nullptr ? nullptr : workload->find("software");
+  if (software == nullptr) return;
+  Diagnostics& diagnostics = section.context().diagnostics();
+  warn_of_overruled_rates(software->value, experiment, diagnostics);
+  const ConfigEntry* host = software->value.find("expert_host");
+  const workload::TransformerSpec* model = training.transformer();
+  if (host != nullptr && is_setting(host->value.where) && (model == nullptr || model->experts == 0))
+    diagnostics.warning(host->value.where, "this setting changes nothing: the model has no experts", "leave it out");
+}
+
 // A training job on the devices that there are.
 void check_workload(Section& section, const ExperimentKeys& experiment, const WorkloadSource& workload) {
   const std::optional<workload::TrainingSpec>& training = workload.training;
   Diagnostics& diagnostics = section.context().diagnostics();
   if (!training || !experiment.fabric || diagnostics.has_errors()) return;
-  for (const system::DeviceSpec& device : experiment.devices) check_precision(*training, device, diagnostics);
+  for (const system::DeviceSpec& device : experiment.devices) {
+    check_precision(*training, device, diagnostics);
+    check_dispatch(*training, device, diagnostics);
+  }
+  warn_of_idle_settings(section, experiment, *training);
   workload::check_training(*training, experiment.fabric->device_count(), diagnostics);
   if (training->recompute == workload::Recompute::kSelective && training->transformer() != nullptr &&
       training->software.selective == workload::SelectiveKind::kScores &&

@@ -77,6 +77,8 @@ std::vector<KeyDescription> describe_configuration(const ConfigFiles& files);
 
 // The device of each of `ranks` ranks. InputError when there are more ranks than devices or the list does not fit.
 // packed: rank i on device i; strided: round-robin over nodes; random: by the seed, the same on every machine.
+// InputError when there are more ranks than devices.
+void check_rank_count(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric);
 std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric);
 
 }  // namespace orrery::experiment

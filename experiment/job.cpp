@@ -69,7 +69,7 @@ struct UnplacedJob {
 UnplacedJob load(const Experiment& experiment, const WorkloadSource& source, Diagnostics& diagnostics,
                  const workload::LoadProgress& progress, workload::Loops loops) {
   UnplacedJob job;
-  if (!source.training) job.traces = load_replay(source, diagnostics, progress);
+  if (!source.training) job.traces = load_replay(experiment, source, diagnostics, progress);
   for (std::size_t type = 0; source.training && type < experiment.devices.size(); ++type) {
     const system::DeviceSpec& device = experiment.devices[type];
     const system::OperatorModel times(device, source.training->software.rates_on(device.architecture));
@@ -101,6 +101,25 @@ ExperimentJob placed(const Experiment& experiment, UnplacedJob job, std::span<co
   return {std::move(training.job), std::move(training.facts), devices, first_rank};
 }
 
+// InputError where kernels that connect the ranks of one node would have to reach another.
+void check_reach(const Experiment& experiment, const ExperimentJob& job, const WorkloadSource& source) {
+  if (!source.dispatches_within_node) return;
+  const auto node = [&](RankId rank) { return network::node_of(experiment.fabric, job.placement[index_of(rank)]); };
+  for (const workload::Communicator& group : job.job.communicators) {
+    if (!group.exchange || group.members.empty()) continue;
+    const RankId first = group.members.front();
+    const auto other = std::ranges::find_if(group.members, [&](RankId rank) { return node(rank) != node(first); });
+    if (other == group.members.end()) continue;
+    throw InputError(
+        source.training->where_of("experts.dispatch"),
+        fmt::format("'{}' connects the ranks of one node only, but of expert-parallel group {} rank {} is on "
+                    "node {}, rank {} on node {}",
+                    printable(group.exchange->library.name), printable(group.name), index_of(first), node(first),
+                    index_of(*other), node(*other)),
+        "workload.experts.dispatch: deepep, or a smaller workload.parallel.expert");
+  }
+}
+
 // Says so where devices of the cluster have nothing to do, as when `data` was forgotten.
 void warn_of_idle_devices(const Experiment& experiment, std::int64_t ranks, Diagnostics& diagnostics) {
   const std::int64_t devices = experiment.fabric.device_count();
@@ -116,10 +135,15 @@ void warn_of_idle_devices(const Experiment& experiment, std::int64_t ranks, Diag
 
 }  // namespace
 
-workload::Job load_replay(const WorkloadSource& source, Diagnostics& diagnostics,
+workload::Job load_replay(const Experiment& experiment, const WorkloadSource& source, Diagnostics& diagnostics,
                           const workload::LoadProgress& progress) {
   if (!source.profile) return workload::load_chakra_job(source.trace, diagnostics, progress);
-  return workload::import_kineto(source.profile->files, diagnostics, {source.profile->symmetric});
+  const auto check_world = [&](std::uint32_t ranks) {
+    Placement alone = experiment.placement;
+    alone.jobs = 1;
+    check_rank_count(alone, ranks, experiment.fabric);
+  };
+  return workload::import_kineto(source.profile->files, diagnostics, {source.profile->symmetric, check_world});
 }
 
 std::string model_text(const workload::ModelSpec& model) {
@@ -143,6 +167,7 @@ std::vector<ExperimentJob> load_experiment_jobs(const Experiment& experiment, Di
   for (UnplacedJob& job : unplaced) {
     const std::span<const DeviceId> devices = std::span(placement).subspan(first_rank, job.ranks());
     jobs.push_back(placed(experiment, std::move(job), devices, static_cast<std::uint32_t>(first_rank), diagnostics));
+    check_reach(experiment, jobs.back(), experiment.jobs[jobs.size() - 1].workload);
     first_rank += devices.size();
   }
   return jobs;

@@ -25,7 +25,8 @@ struct ExperimentJob {
 };
 
 // The job of traces or profiles, on no device yet. Throws InputError for those that are wrong.
-workload::Job load_replay(const WorkloadSource& source, Diagnostics& diagnostics,
+// `experiment`: on whose cluster its ranks must find room; what says so by itself is refused before it is made.
+workload::Job load_replay(const Experiment& experiment, const WorkloadSource& source, Diagnostics& diagnostics,
                           const workload::LoadProgress& progress = {});
 
 // The jobs of an experiment, each as if it were alone, on the devices that it has beside the others.

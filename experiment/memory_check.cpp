@@ -227,10 +227,10 @@ void check_job(const Experiment& experiment, const CheckedJob& job, bool allowed
   throw InputError(std::vector<Problem>{std::move(problem)});
 }
 
-std::uint32_t ranks_of(const WorkloadSource& workload) {
+std::uint32_t ranks_of(const Experiment& experiment, const WorkloadSource& workload) {
   Diagnostics repeated;  // they are given when the job is loaded
   const std::size_t ranks = workload.training  ? static_cast<std::size_t>(workload.training->parallel.ranks())
-                            : workload.profile ? load_replay(workload, repeated).ranks.size()
+                            : workload.profile ? load_replay(experiment, workload, repeated).ranks.size()
                                                : workload::find_trace_files(workload.trace.prefix).size();
   return static_cast<std::uint32_t>(ranks);
 }
@@ -242,7 +242,7 @@ void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagn
   for (const JobSource& job : experiment.jobs) {
     const auto& training = job.workload.training;
     if (!training && experiment.jobs.size() == 1) return;
-    first_ranks.push_back(first_ranks.back() + ranks_of(job.workload));
+    first_ranks.push_back(first_ranks.back() + ranks_of(experiment, job.workload));
   }
   std::vector<DeviceId> placement;
   if (experiment.devices.size() > 1)

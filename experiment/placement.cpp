@@ -33,7 +33,7 @@ void check_list(const Placement& placement, std::uint32_t ranks, std::uint32_t d
 
 }  // namespace
 
-std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric) {
+void check_rank_count(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric) {
   const std::uint32_t devices = fabric.device_count();
   const std::uint32_t per_node = fabric.dimensions().front().size;
   if (ranks > devices)
@@ -41,6 +41,12 @@ std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t rank
                      fmt::format("{}, the cluster only {}", ranks_text(placement, ranks), counted(devices, "device")),
                      placement.has_nodes ? fmt::format("write `nodes: {}` or more", (ranks + per_node - 1) / per_node)
                                          : "raise the sizes of `cluster.dims`");
+}
+
+std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric) {
+  check_rank_count(placement, ranks, fabric);
+  const std::uint32_t devices = fabric.device_count();
+  const std::uint32_t per_node = fabric.dimensions().front().size;
   const std::uint32_t nodes = devices / per_node;
   const std::vector<std::uint32_t> random =
       placement.kind == PlacementKind::kRandom ? shuffled(devices, placement.seed) : std::vector<std::uint32_t>{};

@@ -14,6 +14,7 @@
 
 #include "workload/chakra/file.h"
 #include "workload/import/kineto/kineto.h"
+#include "workload/import/layers/layers.h"
 
 namespace orrery::experiment {
 namespace {
@@ -132,6 +133,10 @@ ConfigValue replay_of(const std::string& profile) {
 ConfigValue load_configuration(const std::string& file, const ConfigFiles& files, Diagnostics& diagnostics) {
   if (is_profile_file(file)) return replay_of(file);
   if (std::optional<RecordedRun> recorded = load_recorded_run(file, files)) return std::move(recorded->experiment);
+  std::error_code code;
+  if (std::filesystem::is_regular_file(file, code) && workload::is_layers_text(files.beginning(file)))
+    throw InputError({file}, "is a table of layers of ASTRA-sim 1.0 or SimAI, not an experiment",
+                     fmt::format("turn it into traces: orrery workload import {} --out DIR", printable(file, 100)));
   ConfigValue root = files.load(file, {}, diagnostics);
   if (is_document(root))
     throw InputError(

@@ -48,6 +48,7 @@ struct WorkloadSource {
   std::optional<ProfileSource> profile;
   std::optional<workload::TrainingSpec> training;
   system::ComputeOptions compute;
+  bool dispatches_within_node = false;  // by kernels that connect the ranks of one node only
 };
 
 // The job of an experiment, or one of several.

@@ -80,6 +80,14 @@ void refuse_training_keys(Section& section, std::string_view replayed) {
   }
 }
 
+// The key `reach` of a library that dispatches tokens.
+bool dispatches_within_node(const Section& workload) {
+  const ConfigValue* experts = workload.value("experts");
+  const ConfigEntry* dispatch = experts == nullptr ? nullptr : experts->find("dispatch");
+  const ConfigEntry* reach = dispatch == nullptr ? nullptr : dispatch->value.find("reach");
+  return reach != nullptr && reach->value.scalar == "node";
+}
+
 WorkloadSource read_workload(Section& section, Architecture architecture, std::int64_t devices) {
   WorkloadSource source;
   system::ComputeOptions& compute = source.compute;
@@ -100,6 +108,7 @@ WorkloadSource read_workload(Section& section, Architecture architecture, std::i
     section.error("", "a workload needs traces to replay or a model to train",
                   "write chakra: {prefix: ...}, profile: FILE, or model: NAME with parallel and batch");
   section.when(trains, [&] { source.training = workload::read_training(section, architecture, devices); });
+  source.dispatches_within_node = trains && dispatches_within_node(section);
   if (!trains) refuse_training_keys(section, replays ? "chakra" : profiles ? "profile" : "");
   section.takes("precision", compute.precision, precision_names(),
                 "precision of GEMMs with weights: the device's peak in this precision times their FLOPs");

@@ -13,10 +13,8 @@
 namespace orrery::report {
 namespace {
 
-constexpr std::string_view kOption = "--ranks";
-
-[[noreturn]] void refuse_choice(std::string message, std::string hint) {
-  throw InputError({std::string(kOption)}, std::move(message), std::move(hint));
+[[noreturn]] void refuse_choice(const RankChoice& choice, std::string message, std::string hint) {
+  throw InputError({choice.option}, std::move(message), std::move(hint));
 }
 
 std::optional<std::uint32_t> rank_number(std::string_view text) {
@@ -27,10 +25,11 @@ std::optional<std::uint32_t> rank_number(std::string_view text) {
 
 }  // namespace
 
-RankChoice parse_rank_choice(std::string_view text) {
-  if (text == "classes") return {};
-  if (text == "all") return {RankChoice::Kind::kAll};
-  RankChoice choice{RankChoice::Kind::kList};
+RankChoice parse_rank_choice(std::string_view text, std::string_view option) {
+  RankChoice choice{RankChoice::Kind::kList, {}, std::string(option)};
+  if (text == "classes") choice.kind = RankChoice::Kind::kClasses;
+  if (text == "all") choice.kind = RankChoice::Kind::kAll;
+  if (choice.kind != RankChoice::Kind::kList) return choice;
   for (std::size_t at = 0; at <= text.size();) {
     const std::string_view part = text.substr(at, text.find(',', at) - at);
     at += part.size() + 1;
@@ -38,10 +37,11 @@ RankChoice parse_rank_choice(std::string_view text) {
     const auto first = rank_number(part.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : rank_number(part.substr(dash + 1));
     if (!first || !last)
-      refuse_choice(fmt::format("'{}' is neither a rank nor a range of ranks", printable(part, 40)),
+      refuse_choice(choice, fmt::format("'{}' is neither a rank nor a range of ranks", printable(part, 40)),
                     "write classes (one rank of each class), all, or ranks such as 0-7,16");
     if (*first > *last)
-      refuse_choice(fmt::format("the range {}-{} is empty", *first, *last), fmt::format("write {}-{}", *last, *first));
+      refuse_choice(choice, fmt::format("the range {}-{} is empty", *first, *last),
+                    fmt::format("write {}-{}", *last, *first));
     choice.ranges.emplace_back(*first, *last);
   }
   return choice;
@@ -50,7 +50,7 @@ RankChoice parse_rank_choice(std::string_view text) {
 void check_rank_choice(const RankChoice& choice, std::size_t ranks) {
   for (const auto& [first, last] : choice.ranges)
     if (last >= ranks)
-      refuse_choice(fmt::format("the job has no rank {}", std::max<std::size_t>(first, ranks)),
+      refuse_choice(choice, fmt::format("the job has no rank {}", std::max<std::size_t>(first, ranks)),
                     fmt::format("its {} are numbered from 0 to {}", counted(ranks, "rank"), ranks - 1));
 }
 

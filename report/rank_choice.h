@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,10 +19,11 @@ struct RankChoice {
 
   Kind kind = Kind::kClasses;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges{};  // kList: first and last, as they were written
+  std::string option = "--ranks";                                 // that messages name
 };
 
-// "classes", "all", or ranks such as "0-7,16". InputError otherwise.
-RankChoice parse_rank_choice(std::string_view text);
+// "classes", "all", or ranks such as "0-7,16". InputError otherwise. `option`: where the text comes from.
+RankChoice parse_rank_choice(std::string_view text, std::string_view option = "--ranks");
 
 // InputError where the choice names ranks that a job of `ranks` ranks does not have.
 void check_rank_choice(const RankChoice& choice, std::size_t ranks);

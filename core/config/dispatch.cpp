@@ -17,6 +17,10 @@ DispatchLibrary read_dispatch(Section& section) {
                   "with `copies`: streaming multiprocessors that the kernels take; computing beside them has the rest");
     section.needs("processor_rate", library.processor_rate,
                   "with `copies`: rate at which one multiprocessor reads or writes rows, each copy counted");
+    // No time follows from it: experiments look it up where ranks have got their devices.
+    Choice("reach", "with `copies`: ranks that the kernels connect; node: those of one node (NVLink domain) only",
+           {"cluster", "node"})
+        .optional(section, 0);
     section.takes("within", library.within, "with `copies`: share of the rate of links within a node");
     section.takes("between", library.between, "with `copies`: share of the rate of links between nodes");
     section.takes("launch", library.launch,

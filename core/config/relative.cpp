@@ -126,7 +126,10 @@ std::optional<std::string_view> factor_of(std::string_view text) {
 Parsed<std::string> multiplied(std::string_view text, std::string_view factor) {
   const auto by = positive_number(factor);
   if (!by)
-    return {{}, fmt::format("'{}' is not a factor", printable(factor, 40)), "a factor is a positive number: 2, 0.5"};
+    return {{},
+            fmt::format("'{}' is not a factor", printable(factor, 40)),
+            fmt::format("a factor is a positive number of at most {} digits, above 1e-{} and below 1e{}: 2, 0.5",
+                        kMostDigits, kMostDigits, kMostDigits)};
   const auto value = written(text);
   if (!value)
     return {

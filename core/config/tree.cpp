@@ -376,7 +376,7 @@ void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFi
   const std::size_t equals = setting.find('=');
   const std::string path = path_of_setting(setting);
   if (equals == std::string::npos || path.empty()) {
-    diagnostics.error(where, "expected key.path=value", "for example --set network.model=alpha-beta");
+    diagnostics.error(where, "expected key.path=value", "for example network.model=alpha-beta");
     return;
   }
   const std::string text = setting.substr(equals + 1);

@@ -97,11 +97,15 @@ std::size_t lines_of(const std::string& text) {
   return lines;
 }
 
-// Fewer where there is already much `above`.
-std::string settings_text(const std::vector<NamedResult>& runs, const std::string& above) {
-  const auto differences = differing_settings(runs[0].result->experiment, runs[1].result->experiment);
+// Names tell nothing that the values do not: they are the first to go.
+std::string settings_text(const std::vector<NamedResult>& runs) {
+  constexpr std::size_t kMost = 6;
+  std::vector<SettingDifference> differences =
+      differing_settings(runs[0].result->experiment, runs[1].result->experiment);
   if (differences.empty()) return "\nno setting differs\n";
-  const std::size_t most = std::min<std::size_t>(differences.size(), lines_of(above) > kLines / 2 ? 1 : 3);
+  const std::size_t most = std::min(differences.size(), kMost);
+  const auto is_value = [](const SettingDifference& one) { return one.key != "name" && !one.key.ends_with(".name"); };
+  if (differences.size() > most) std::ranges::stable_partition(differences, is_value);
   report::Table table;
   table.column("setting", report::Table::Align::kLeft);
   table.column("first", report::Table::Align::kLeft);
@@ -220,7 +224,7 @@ std::string comparison_text(const std::vector<NamedResult>& runs) {
   for (std::size_t i = 1; i < runs.size(); ++i)
     text += explanation(runs[i], parts[i], parts[0], seconds(runs[i].result->finish) - seconds(runs[0].result->finish));
   if (runs.size() != 2) return text;
-  text += settings_text(runs, text);
+  text += settings_text(runs);
   return text + operations_text(runs, text);
 }
 

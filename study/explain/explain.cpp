@@ -17,7 +17,7 @@ namespace {
 // The first thing that is wrong, without its particulars.
 std::string phrase_of(const InputError& error) {
   const Problem& first = error.problems().front();
-  if (!first.out_of_memory) return printable(first.message, 160);
+  if (!first.out_of_memory) return printable(first.message, 400);
   // "needs 107.7 GiB" of "rank 0 needs 107.7 GiB of memory, its device has ..."
   const std::size_t needs = std::min(first.message.find("needs"), first.message.size());
   return "out of memory: " + printable(first.message.substr(needs, first.message.find(" of memory") - needs));

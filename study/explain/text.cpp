@@ -109,22 +109,45 @@ std::string resources_text(const Explanation& explanation) {
   return text;
 }
 
+// Lines of at most kWidth columns, broken at blanks and indented.
+std::string wrapped(std::string_view text) {
+  constexpr std::string_view kFirst = "  ", kNext = "    ";
+  std::string lines, line(kFirst);
+  bool is_empty = true;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view word = text.substr(at, text.find(' ', at) - at);
+    at += word.size() + 1;
+    if (!is_empty && line.size() + 1 + word.size() > kWidth) {
+      lines += line + "\n";
+      line = kNext;
+      is_empty = true;
+    }
+    line.append(is_empty ? "" : " ").append(word);
+    is_empty = false;
+  }
+  return lines + line + "\n";
+}
+
 std::string changes_text(const Explanation& explanation) {
   if (explanation.changes.empty()) return {};
   const auto shown = std::span(explanation.changes).first(std::min(explanation.changes.size(), kMostChanges));
   std::vector<std::string> names, times, savings, runs, costs, refusals;
+  std::string beneath;  // reasons that are too long for a column
   std::size_t widest = 0;
   for (const Variant& change : shown) widest = std::max(widest, change.name.size());
   for (const Variant& change : shown) {
+    constexpr std::size_t kFigures = 25, kOfRun = 17;  // columns that they take
+    const std::size_t taken = widest + kFigures + (explanation.base.run ? kOfRun : 0);
+    if (!change.ran() && taken + change.refusal.size() > kWidth) {
+      beneath += wrapped(fmt::format("{} not simulated: {}", change.name, printable(change.refusal)));
+      continue;
+    }
     names.push_back(change.name);
     times.push_back(time_text(change));
     savings.push_back(share_text(saving(change, explanation.base)));
     runs.push_back(run_text(change));
     costs.push_back(cost_text(change));
-    constexpr std::size_t kFigures = 25, kOfRun = 17, kPhrase = 15;  // columns that they take; that a phrase needs
-    const std::size_t taken = widest + kFigures + (explanation.base.run ? kOfRun : 0);
-    const std::size_t left = kWidth - std::min(kWidth - kPhrase, taken);
-    refusals.push_back(change.ran() ? "-" : printable(change.refusal, left));
+    refusals.push_back(change.ran() ? "-" : printable(change.refusal));
   }
   Table table;
   table.column_of("other plan", names, Table::Align::kLeft);
@@ -133,7 +156,7 @@ std::string changes_text(const Explanation& explanation) {
   table.column_of("run", runs);
   table.column_of("cost", costs);
   table.column_of("not simulated", refusals, Table::Align::kLeft);
-  std::string text = "\n" + table.text();
+  std::string text = "\n" + (names.empty() ? std::string() : table.text()) + beneath;
   if (shown.size() < explanation.changes.size())
     text += fmt::format("  {} more with --json\n", explanation.changes.size() - shown.size());
   return text;

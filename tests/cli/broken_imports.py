@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Broken workloads of other formats."""
 import gzip
+import io
 import json
+import tarfile
 
 from error_row import Row
 
@@ -123,6 +125,17 @@ HOST = ('{"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "ts": 90, "d
 STEP = PROFILE.replace('"traceEvents": [', '"traceEvents": [' + HOST + ", ")
 
 
+def archive():
+    """A tar archive with one member, compressed."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo("rank0.json"))
+    return gzip.compress(packed.getvalue(), mtime=0)
+
+
+ARCHIVE = archive()
+
+
 def replay(what, workload, files, *message, cluster="cluster: dgx-a100\nnodes: 1\n"):
     return Row(what, 2, list(message), ["run", "job.yaml"], {"job.yaml": cluster + "workload: " + workload + "\n", **files})
 
@@ -140,6 +153,24 @@ REPLAYS = [
     bring("An execution trace of another process", {"e.json": EXECUTION.replace('"pid": 7', '"pid": 8'), "r.json": STEP},
           "e.json: error: is an execution trace of process 8, of which there is no profile"),
     bring("An execution trace that is cut", {"e.json": EXECUTION[:-5], "r.json": STEP}, "e.json:1: error: not JSON"),
+    bring("An execution trace of another schema", {"e.json": EXECUTION.replace("1.0.1", "2.7"), "r.json": STEP},
+          'e.json: error: is a PyTorch execution trace of the unknown schema "2.7"',
+          "schemas 1.0.x and 1.1.x are known"),
+    *[bring(f"An execution trace whose nodes are {nodes}",
+            {"e.json": f'{{"schema": "1.0.1", "nodes": {nodes}}}', "r.json": STEP},
+            'e.json: error: "nodes" has no node', "expected a list of objects")
+      for nodes in ("[]", "[1, 2]")],
+    bring("An archive of profiles", {"r.json.gz": ARCHIVE}, "r.json.gz: error: is a tar archive, expected a profile",
+          "unpack it with `tar xf`", options=["--format", "kineto"]),
+    replay("An experiment with a text as profile", "{profile: r.txt}", {"r.txt": "remember the milk\n"},
+           "r.txt: error: not JSON: it begins with 'remember the milk'",
+           "expected a profile that torch.profiler exported"),
+    replay("A profile of a world that is far too large", "{profile: r.json, symmetric: true}",
+           {"r.json": PROFILE.replace('"world_size": 1', '"world_size": 16000000')},
+           "the job has 16000000 ranks, the cluster only 8 devices", "write `nodes: 2000000` or more"),
+    Row("A run of a text workload", 2,
+        ["job.txt: error: is a table of layers of ASTRA-sim 1.0 or SimAI, not an experiment",
+         "orrery workload import job.txt --out DIR"], ["run", "job.txt"], {"job.txt": SIMAI}),
     replay("An experiment with a profile that is not there", "{profile: nowhere.json}", {}, "nowhere.json: error: cannot be opened"),
     replay("An experiment with one profile of two ranks", "{profile: r.json}",
            {"r.json": PROFILE.replace('"world_size": 1', '"world_size": 2')}, "symmetric: true of an experiment"),

@@ -18,6 +18,9 @@ RESNET = re.sub("{hidden.*}", "resnet-50", MODEL)
 DLRM = re.sub("{hidden.*}", "dlrm", MODEL).replace("global: 16", "global: 16, micro: 2")
 
 
+DISPATCH = "experts: {{dispatch: {{name: deepep, exchange: copies, processors: {}, processor_rate: 15 GB/s}}}}\n"
+
+
 def job(what, parallel, *message, more="", batch="{global: 16}", base=MODEL):
     """A sound job with other degrees, another batch and further keys of `workload`."""
     text = re.sub("  parallel: .*", f"  parallel: {{{parallel}}}", base)
@@ -272,6 +275,25 @@ EXPERT = [
     job("Shared experts beside a dispatch, with tensor parallelism", "tensor: 2, data: 4, expert: 4, sequence: true",
         "error: shared experts with tensor parallelism communicate themselves: no overlap",
         "leave workload.experts.overlap_shared out", more="experts: {overlap_shared: true}", base=EXPERTS),
+    job("Shared experts beside a dispatch, of a model that has none", "data: 8, expert: 8",
+        "error: experts.overlap_shared changes nothing: the model has no shared experts",
+        "workload.model.shared_experts",
+        more="experts: {overlap_shared: true}", base=EXPERTS),
+    job("Tensor parallelism of experts that there are not", "tensor: 2, data: 4, expert_tensor: 2",
+        "job.yaml:4:49: error: expert_tensor: 2, but the model has no experts",
+        "leave it out, or take a model with experts"),
+    job("A dispatch that takes more multiprocessors than there are", "data: 8, expert: 8",
+        "error: 'deepep' takes 109 multiprocessors, and device 'a100-sxm-80gb' has 108",
+        "workload.experts.dispatch.processors: at most 108", more=DISPATCH.format(109), base=EXPERTS),
+    job("A dispatch that leaves no multiprocessor to the pass beside it", "pipeline: 2, data: 4, expert: 4",
+        "error: 'deepep' takes 108 multiprocessors beside what is computed, and device 'a100-sxm-80gb' has 108",
+        "workload.experts.dispatch.processors: at most 107",
+        more=DISPATCH.format(108) + "schedule: {kind: 1f1b, overlap_passes: true}\n", base=EXPERTS),
+    job("A dispatch within NVLink domains over two of them", "data: 16, expert: 16",
+        "error: 'trtllm-one-sided' connects the ranks of one node only, but of expert-parallel group expert0 rank 0 is on "
+        "node 0, rank 8 on node 1", "workload.experts.dispatch: deepep, or a smaller workload.parallel.expert",
+        more="experts: {dispatch: trtllm-one-sided}",
+        base=EXPERTS.replace("dgx-a100", "dgx-b200\nnodes: 2").replace("experts: 8", "experts: 16")),
     job("DualPipe of an odd number of stages", "pipeline: 1, data: 8", "error: 1 stages do not meet in the middle",
         "an even workload.parallel.pipeline: 2", more="schedule: {kind: dualpipe}"),
     job("DualPipe of too few micro-batches", "pipeline: 4, data: 4",
@@ -293,7 +315,8 @@ EXPERT = [
 OTHER_KINDS = [
     *[job(f"`{key}` of a convolutional network", f"data: 4, {key}", f"error: only transformers have '{key.split(':')[0]}'",
           "leave it out; data, zero and shard are for every model", base=RESNET)
-      for key in ("tensor: 2", "context: 2", "pipeline: 2", "expert: 2", "expert_skew: 1", "sequence: true")],
+      for key in ("tensor: 2", "context: 2", "pipeline: 2", "expert: 2", "expert_tensor: 2", "expert_skew: 1",
+                  "sequence: true")],
     job("Stages of a convolutional network", "data: 8", "job.yaml:6:20: error: only transformers have a pipeline",
         more="pipeline_layers: [1]", base=RESNET),
     job("Chunks of a convolutional network", "data: 8", "job.yaml:6:54: error: only transformers have a pipeline",
@@ -304,6 +327,15 @@ OTHER_KINDS = [
     job("Recomputation of a convolutional network", "data: 8",
         "job.yaml:6:14: error: only transformers recompute activations", "recompute: none", more="recompute: full",
         base=RESNET),
+    *[whole(f"Casts to fp8 that move more than can be counted, of {operand}",
+            MODEL.replace("dgx-a100", "dgx-h100") + "  precision: fp8\n"
+            f"  software: {{name: fast, fp8: {{{operand}}}}}\n",
+            "job.yaml:7:13: error: the casts of operands to fp8 move more bytes than can be counted",
+            "less of workload.software.fp8.operand and workload.software.fp8.normalised")
+      for operand in ("operand: 1 TiB", "operand: 1 PiB", "normalised: 1 PiB")],
+    job("Adapters beside a GEMM of no name", "data: 8", "error: '' is not known here",
+        "known: qkv, projection, up, down",
+        more='lora: {targets: [""]}'),
     job("More images at once than can be counted", "data: 8", "job.yaml:5:35: error: 1048576 samples at once are too many",
         "batch.micro: at most 262144", batch="{global: 8388608, micro: 1048576}", base=RESNET),
     job("Micro-batches of a recommendation model", "data: 8", "job.yaml:5:10: error: a recommendation model takes its "

@@ -105,9 +105,27 @@ def check_large(program, checks, folder):
                  "1,024 GPUs: the same bytes again")
 
 
+def check_links(program, checks, folder):
+    """What a link leads to is written, and the link stays; a device is written to."""
+    folder = Path(folder)
+    (folder / "link.json").symlink_to("target.json")
+    for state in ("new", "there"):
+        outcome = program.run(["run", "job.yaml", "--timeline", "link.json"], folder)
+        checks.check(outcome.code == 0 and (folder / "link.json").is_symlink(), f"{state} target: the link stays",
+                     outcome.stderr)
+        checks.check(load(folder / "target.json") != [], f"{state} target: it is written")
+    (folder / "null.json").symlink_to("/dev/null")
+    outcome = program.run(["run", "job.yaml", "--timeline", "null.json"], folder)
+    checks.check(outcome.code == 0 and (folder / "null.json").is_symlink(), "a device is written to", outcome.stderr)
+    outcome = program.run(["run", "job.yaml", "--json", "target.json", "--timeline", "link.json"], folder)
+    checks.check(outcome.code == 2 and "would both write this file" in outcome.stderr, "one file by two names",
+                 outcome.stderr)
+
+
 def check_refusals(program, checks, folder):
     for arguments, expected in ((["--timeline", "no/such/t.json"], "no/such/t.json"),
-                                (["--timeline", "t2.json", "--timeline-ranks", "99"], "the job has no rank 99"),
+                                (["--timeline", "t2.json", "--timeline-ranks", "99"],
+                                 "--timeline-ranks: error: the job has no rank 99"),
                                 (["--timeline-ranks", "0"], "--timeline")):
         outcome = program.run(["run", "job.yaml", *arguments], folder)
         checks.check(outcome.code == 2 and expected in outcome.stderr and not outcome.broken,
@@ -120,6 +138,7 @@ def main():
     with scratch_folder() as folder:
         check_small(program, checks, folder)
         check_large(program, checks, folder)
+        check_links(program, checks, folder)
         check_refusals(program, checks, folder)
     return checks.exit_code()
 

@@ -186,24 +186,48 @@ std::optional<std::int64_t> ExecutionTrace::rank() const {
   return std::nullopt;
 }
 
+namespace {
+
+constexpr std::size_t kHead = 4096;
+
+// What stands behind a key at the beginning of a file; nothing where the key is not there.
+std::string_view behind_key(std::string_view text, std::string_view key) {
+  const std::string_view head = text.substr(0, kHead);
+  std::size_t at = head.find(key);
+  if (at != std::string_view::npos) at = head.find_first_not_of(" :\t\r\n", at + key.size());
+  return at == std::string_view::npos ? std::string_view() : head.substr(at);
+}
+
+// Of any schema.
+bool has_nodes_of_trace(std::string_view text) {
+  return behind_key(text, "\"nodes\"").starts_with("[") &&
+         text.substr(0, kHead).find("\"traceEvents\"") == std::string_view::npos;
+}
+
+}  // namespace
+
 bool is_execution_trace(std::string_view text) {
-  const std::string_view head = text.substr(0, 4096);
-  const auto has = [&](std::string_view key, std::string_view value) {
-    std::size_t at = head.find(key);
-    if (at != std::string_view::npos) at = head.find_first_not_of(" :\t\r\n", at + key.size());
-    return at != std::string_view::npos && head.substr(at).starts_with(value);
-  };
-  return has("\"nodes\"", "[") && has("\"schema\"", "\"1.") && head.find("\"traceEvents\"") == std::string_view::npos;
+  return has_nodes_of_trace(text) && behind_key(text, "\"schema\"").starts_with("\"1.");
+}
+
+void refuse_unknown_schema(const std::string& file, std::string_view text) {
+  std::string_view schema = behind_key(text, "\"schema\"");
+  if (!has_nodes_of_trace(text) || schema.empty() || is_execution_trace(text)) return;
+  schema = schema.substr(0, schema.find_first_of(",}\r\n"));
+  throw InputError({file}, fmt::format("is a PyTorch execution trace of the unknown schema {}", printable(schema, 40)),
+                   "schemas 1.0.x and 1.1.x are known, as PyTorch writes them since 2.0");
 }
 
 ExecutionTrace read_execution_trace(const std::string& file, std::string_view text) {
   ExecutionTrace trace;
   bool has_nodes = false;
+  std::size_t nodes = 0;
   GroupNumbers groups;
   // Nodes are looked at one by one, and dropped: files are large, and few nodes communicate.
   const auto look = [&](int depth, Json::parse_event_t event, Json& value) {
     if (depth == 1 && event == Json::parse_event_t::key) has_nodes = has_nodes || value == "nodes";
     if (depth != 2 || event != Json::parse_event_t::object_end) return true;
+    ++nodes;
     const std::string name = text_of(member(value, "name"));
     if (name == kCall) read_call(value, groups, trace);
     if (name == kGroups) read_groups(value, trace);
@@ -222,6 +246,8 @@ ExecutionTrace read_execution_trace(const std::string& file, std::string_view te
   }
   if (!has_nodes || !root.is_object())
     throw InputError({file}, "no nodes", "expected a PyTorch execution trace: {\"schema\": ..., \"nodes\": [...]}");
+  if (nodes == 0)
+    throw InputError({file}, "\"nodes\" has no node", "expected a list of objects: \"nodes\": [{\"id\": ..., ...}]");
   trace.schema = text_of(member(root, "schema"));
   trace.process = integer_of(member(root, "pid"));
   groups.complete(trace.calls);

@@ -41,6 +41,9 @@ struct ExecutionTrace {
 // Whether a JSON text begins as one: a schema, nodes and no traceEvents.
 bool is_execution_trace(std::string_view text);
 
+// InputError if the file looks like an execution trace, but not of a schema that can be read.
+void refuse_unknown_schema(const std::string& file, std::string_view text);
+
 // InputError where the text is no JSON or has no nodes.
 ExecutionTrace read_execution_trace(const std::string& file, std::string_view text);
 

@@ -263,6 +263,7 @@ Job make_job(std::span<const std::string> files, std::optional<std::string_view>
              Diagnostics& diagnostics, KinetoFacts& facts) {
   KinetoRanks ranks = read_profiles(files, text, diagnostics, facts);
   if (!options.symmetric) check_profiles(ranks, diagnostics);
+  if (options.check_world) options.check_world(world_of_profiles(ranks));
   KinetoGroups groups(options.symmetric ? world_of_profiles(ranks) : static_cast<std::uint32_t>(ranks.size()));
   std::vector<RecordedRank> recorded = import_ranks(ranks, groups, facts, diagnostics);
   if (recorded.size() < groups.world()) return spread_over_world(std::move(recorded), groups, diagnostics);

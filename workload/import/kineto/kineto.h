@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,8 @@ namespace orrery::workload {
 struct KinetoOptions {
   // The profiles of some ranks stand for those of all (workload/import/kineto/symmetric.h).
   bool symmetric = false;
+  // Called with the number of ranks before any is made; throws what speaks against so many.
+  std::function<void(std::uint32_t)> check_world{};
 };
 
 // What the profiles measured, for comparison with a replay.
@@ -37,7 +40,7 @@ struct KinetoFacts {
   Duration longest{};    // of the rank for which that is longest, by its own clock
   Duration computing{};  // sums over all operations of the rank of `longest`
   Duration communicating{};
-  Duration exchanging{};  // with a common clock: all collectives of all ranks, each from when its last rank had come
+  Duration exchanging{};   // with a common clock: all collectives of all ranks, each from when its last rank had come
   std::size_t linked = 0;  // calls of c10d that execution traces say something of
 };
 

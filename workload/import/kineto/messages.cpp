@@ -196,13 +196,10 @@ GroupId KinetoGroups::labelled(const std::string& label, std::vector<std::uint32
 }
 
 // What people call it; with a number where several are called so.
-std::string KinetoGroups::new_name(std::string base) const {
+std::string KinetoGroups::new_name(std::string base) {
   if (base.empty()) base = "group";
-  const auto is_taken = [&](const std::string& name) {
-    return name == "world" || std::ranges::find(groups_, name, &Group::name) != groups_.end();
-  };
   std::string name = base;
-  for (std::size_t i = 1; is_taken(name); ++i) name = fmt::format("{}_{}", base, i);
+  while (!names_.insert(name).second) name = fmt::format("{}_{}", base, ++last_number_[base]);
   return name;
 }
 

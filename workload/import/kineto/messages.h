@@ -72,12 +72,14 @@ class KinetoGroups {
 
   // Nothing where they are not said.
   std::optional<std::vector<std::uint32_t>> members_of(const KinetoTrace& trace, const KinetoMessage& message) const;
-  std::string new_name(std::string base) const;
+  std::string new_name(std::string base);
 
   std::uint32_t world_;
   std::vector<Group> groups_;
   std::map<std::pair<std::string, std::vector<std::uint32_t>>, GroupId> known_;
   std::set<GroupId> assumed_;
+  std::set<std::string> names_{"world"};
+  std::map<std::string, std::size_t> last_number_;  // by what stands in front of it
 };
 
 }  // namespace orrery::workload

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "workload/chakra/file.h"
 #include "workload/graph/rank_list.h"
@@ -16,9 +17,25 @@
 namespace orrery::workload {
 namespace {
 
+// What cannot be JSON at all, so that nothing of the profiler explains it.
+void refuse_other_formats(const std::string& file, std::string_view text) {
+  constexpr std::size_t kTarMagic = 257;  // POSIX: "ustar" in the header of the first member
+  if (text.size() > kTarMagic && text.substr(kTarMagic).starts_with("ustar"))
+    throw InputError({file}, "is a tar archive, expected a profile", "unpack it with `tar xf`, and name what is in it");
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || text[first] == '{' || text[first] == '[') return;
+  if (nlohmann::json::accept(text.begin(), text.end())) return;
+  const std::string_view line = text.substr(first, text.find_first_of("\r\n", first) - first);
+  throw InputError({file}, fmt::format("not JSON: it begins with '{}'", printable(line, 40)),
+                   "expected a profile that torch.profiler exported with export_chrome_trace()");
+}
+
 std::string read_text(const std::string& file) {
   std::string text = read_file(file);
-  return is_gzip(text) ? inflate_gzip(file, text) : text;
+  if (is_gzip(text)) text = inflate_gzip(file, text);
+  refuse_other_formats(file, text);
+  refuse_unknown_schema(file, text);
+  return text;
 }
 
 // Each operation may wait for one of every stream. PyTorch hands out 32 streams of each priority on a device, and each

@@ -12,6 +12,7 @@
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
 #include "workload/graph/execution_graph.h"
+#include "workload/import/layers/layers.h"
 
 namespace orrery::workload {
 namespace {
@@ -361,6 +362,12 @@ class WorkloadReader {
 
 const ParallelismRules& rules_of(TextParallelism parallelism) {
   return kParallelisms[static_cast<std::size_t>(parallelism)];
+}
+
+bool is_layers_text(std::string_view text) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const std::string_view word = text.substr(0, text.find_first_of(" \t\r\n"));
+  return std::ranges::find(kParallelisms, word, &ParallelismRules::name) != kParallelisms.end();
 }
 
 std::string_view name_of(LayerPass pass) {

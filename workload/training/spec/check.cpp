@@ -155,6 +155,7 @@ class Check {
          {ParallelDimension::kTensor, ParallelDimension::kContext, ParallelDimension::kPipeline})
       if (parallel_.degree(other) > 1) refuse_parallel(name_of(other));
     if (parallel_.expert > 1) refuse_parallel("expert");
+    if (parallel_.expert_tensor > 1) refuse_parallel("expert_tensor");
     if (parallel_.expert_skew > 0) refuse_parallel("expert_skew");
     if (parallel_.sequence) refuse_parallel("sequence");
     if (!training_.pipeline_layers.empty())
@@ -276,6 +277,13 @@ void check_work(const TrainingSpec& training, const TransformerSpec& model, Diag
         fmt::format("a micro-batch of {:.3g} tokens makes more work than can be counted", tokens),
         "a smaller workload.batch.micro or workload.model.sequence, or a larger workload.parallel.context");
   const std::int64_t micro_batches = std::max<std::int64_t>(1, training.micro_batches());
+  const Fp8Casts& casts = training.software.fp8;
+  const double cast =
+      is_of_products_only(training.precision) ? real(std::max(casts.operand.count(), casts.normalised.count())) : 0;
+  if (16 * rows * work.values * layers_of(training) * real(micro_batches) * cast > kMostCount)
+    return diagnostics.error(training.where_of("software"),
+                             "the casts of operands to fp8 move more bytes than can be counted",
+                             "less of workload.software.fp8.operand and workload.software.fp8.normalised");
   if (kept * real(micro_batches) > kMostCount && operations_of(training) <= kMostOperations)
     diagnostics.error(training.where_of("batch.global"),
                       fmt::format("{} micro-batches keep more bytes than can be counted", micro_batches),
@@ -284,13 +292,14 @@ void check_work(const TrainingSpec& training, const TransformerSpec& model, Diag
 
 void check_parameters(const TrainingSpec& training, Diagnostics& diagnostics) {
   const SoftwareSpec& software = training.software;
-  const double each = 40 + real(software.optimizer.count()) + real(software.accumulation.count());
+  const double each =
+      40 + real(software.optimizer.count()) + real(software.accumulation.count()) + real(software.reduction.count());
   const double workers =
       training.parallel.exchange == ExchangeKind::kParameterServer ? real(training.parallel.data()) : 1;
   if (each * workers * real(parameter_count(training.model)) > kMostCount)
     diagnostics.error(
         training.where_of("model"), "the parameters' gradients and updates are more bytes than can be counted",
-        "a smaller workload.parallel.data, or less of workload.software.optimizer and workload.software.accumulation");
+        "a smaller workload.parallel.data, or less of workload.software.optimizer, accumulation and reduction");
 }
 
 }  // namespace

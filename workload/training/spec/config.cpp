@@ -199,13 +199,14 @@ template <std::size_t kCount>
 std::array<bool, kCount> read_flags(Section& section, std::string_view key, std::span<const std::string_view> names,
                                     std::string_view meaning) {
   std::array<bool, kCount> flags{};
-  const std::vector<std::string> known(names.begin(), names.end());
+  std::vector<std::string> known(names.begin(), names.end());
+  std::erase(known, "");
   for (const std::string& word : section.words(key, meaning)) {
-    const auto found = std::ranges::find(known, word);
-    if (found == known.end())
+    const auto found = word.empty() ? names.end() : std::ranges::find(names, word);
+    if (found == names.end())
       section.error(key, fmt::format("'{}' is not known here", printable(word, 40)), suggestion(word, known));
     else
-      flags[static_cast<std::size_t>(found - known.begin())] = true;
+      flags[static_cast<std::size_t>(found - names.begin())] = true;
   }
   return flags;
 }
@@ -294,7 +295,8 @@ std::string_view name_of(ParallelDimension dimension) { return kDimensionNames[s
 TrainingSpec read_training(Section& section, Architecture architecture, std::int64_t devices) {
   TrainingSpec training;
   training.where = section.where();
-  note_places(section, "", {"pipeline_layers", "recompute", "recompute_modules", "precision", "lora"}, training);
+  note_places(section, "", {"pipeline_layers", "recompute", "recompute_modules", "precision", "lora", "software"},
+              training);
   section.required_section(
       "model", "model to train. Example: `model: gpt3-175b`", [&](Section& s) { training.model = read_model(s); },
       "models");

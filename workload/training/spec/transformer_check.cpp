@@ -124,10 +124,15 @@ class TransformerCheck {
     if (training_.experts.overlap_shared && parallel_.tensor() > 1)
       error("experts.overlap_shared", "shared experts with tensor parallelism communicate themselves: no overlap",
             "leave workload.experts.overlap_shared out");
+    else if (training_.experts.overlap_shared && expert > 1 && model.experts > 0 && model.shared_experts == 0)
+      error("experts.overlap_shared", "experts.overlap_shared changes nothing: the model has no shared experts",
+            "leave it out, or give workload.model.shared_experts");
     if (model.experts == 0) {
-      if (expert > 1)
-        error("parallel.expert", fmt::format("expert: {}, but the model has no experts", expert),
-              "leave it out, or take a model with experts");
+      for (const auto& [key, ranks] :
+           {std::pair("expert", expert), std::pair("expert_tensor", parallel_.expert_tensor)})
+        if (ranks > 1)
+          error(fmt::format("parallel.{}", key), fmt::format("{}: {}, but the model has no experts", key, ranks),
+                "leave it out, or take a model with experts");
       return;
     }
     const std::int64_t replicas = parallel_.data() * parallel_.context() * parallel_.expert_columns();
