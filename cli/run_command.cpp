@@ -266,6 +266,18 @@ void check_files(const RunOptions& options, const Outputs& outputs) {
   }
 }
 
+// The critical path, and how much slower what is beside it may be.
+void add_path(const experiment::Run& run, Answer& answer) {
+  answer.text += "\n" + report::critical_path_text(run.path, run.result);
+  report::add_critical_path(run.path, run.result, answer.document);
+  if (run.slack) {
+    answer.text += "\n" + report::slack_text(*run.slack, run.job, run.acting, run.result);
+    report::add_slack(*run.slack, run.job, run.acting, run.result, answer.document);
+  }
+  if (!run.slack)
+    answer.text += fmt::format("\nno slack: there are more than {} operations\n", report::kMostSlackOperations);
+}
+
 void run(RunOptions& options, Session& session) {
   const std::optional<experiment::RecordedRun> recorded =
       experiment::load_recorded_run(options.experiment, session.files);
@@ -306,16 +318,7 @@ void run(RunOptions& options, Session& session) {
   if (!outputs.json.empty() || !outputs.out.empty()) print_warnings(diagnostics.problems());
   Answer answer{options.details ? report::details_text(run.result) : report::summary_text(run.result),
                 report::to_json(run.result, options.deterministic)};
-  if (options.critical_path) {
-    answer.text += "\n" + report::critical_path_text(run.path, run.result);
-    report::add_critical_path(run.path, run.result, answer.document);
-    if (run.slack) {
-      answer.text += "\n" + report::slack_text(*run.slack, run.job, run.acting, run.result);
-      report::add_slack(*run.slack, run.job, run.acting, run.result, answer.document);
-    }
-    if (!run.slack)
-      answer.text += fmt::format("\nno slack: there are more than {} operations\n", report::kMostSlackOperations);
-  }
+  if (options.critical_path) add_path(run, answer);
   const std::string difference = options.verify_fold ? fold_difference(run, request, session) : "";
   if (!difference.empty()) {
     spdlog::error(difference);

@@ -181,6 +181,8 @@ void validate(const ValidateOptions& options, const Session& session) {
   check_writable(options.page);
   check_writable(options.errors);
   refuse_same_file({"--json", session.outputs.json}, {"--page", options.page});
+  refuse_same_file({"--errors", options.errors}, {"--page", options.page});
+  refuse_same_file({"--json", session.outputs.json}, {"--errors", options.errors});
   Answer answer{{}, {{"schema", "orrery.validation/1"}, {"version", kVersion}}};
   Sections sections;
   if (wants(options, "nccl")) answer = validate_collectives(options, session, sections);
