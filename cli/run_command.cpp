@@ -263,6 +263,7 @@ void check_files(const RunOptions& options, const Outputs& outputs) {
     const std::string file = outputs.out + "/" + name;
     refuse_same_file({"--json", outputs.json}, {"--out", file});
     refuse_same_file({"--timeline", options.timeline}, {"--out", file});
+    refuse_same_file({"--html", options.html}, {"--out", file});
   }
 }
 

@@ -75,10 +75,10 @@ system::Simulation::NetworkFactory network_of(const Experiment& experiment);
 // Every key of the configuration, in the order of docs/config.md.
 std::vector<KeyDescription> describe_configuration(const ConfigFiles& files);
 
-// The device of each of `ranks` ranks. InputError when there are more ranks than devices or the list does not fit.
-// packed: rank i on device i; strided: round-robin over nodes; random: by the seed, the same on every machine.
 // InputError when there are more ranks than devices.
 void check_rank_count(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric);
+// The device of each of `ranks` ranks. InputError when there are more ranks than devices or the list does not fit.
+// packed: rank i on device i; strided: round-robin over nodes; random: by the seed, the same on every machine.
 std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric);
 
 }  // namespace orrery::experiment

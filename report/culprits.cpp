@@ -228,9 +228,14 @@ class Search {
       const std::string why =
           link.is_steady() ? fmt::format("at {} of {} bandwidth", percent(left), alike.size() > 1 ? "their" : "its")
                            : "its bandwidth changes over time";
-      add(Culprit::Kind::kLink, name_of_kind(alike), fmt::format("{}, {} busy", why, percent(busy(alike.front()))),
+      add(Culprit::Kind::kLink, name_of_kind(alike), fmt::format("{}, {} busy", why, percent(busy(busiest(alike)))),
           time, link.is_steady() ? part_of(time, 1 - left) : of_kind.waiting);
     }
+  }
+
+  // The first of those that are busiest, whatever of them the job does not use.
+  LinkId busiest(std::span<const LinkId> alike) const {
+    return *std::ranges::max_element(alike, {}, [&](LinkId link) { return busy(link); });
   }
 
   // `alike`: all links of a kind.
@@ -240,7 +245,7 @@ class Search {
     const auto whole = std::ranges::find(result_.links, class_name, &LinkClassUse::name);
     if (alike.size() == 1) return name_of_worse(alike.front());
     if (whole != result_.links.end() && whole->count == alike.size()) return "all " + class_name;
-    return fmt::format("{} and {} like it", name_of_worse(alike.front()), alike.size() - 1);
+    return fmt::format("{} and {} like it", name_of_worse(busiest(alike)), alike.size() - 1);
   }
 
   // The device, NIC or switch of whose links all have lost as much; else the link.

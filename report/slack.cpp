@@ -317,7 +317,9 @@ std::vector<NamedSlack> by_name(const Slack& slack, const workload::Job& job, st
 std::vector<std::pair<double, std::vector<std::size_t>>> rank_rows(const Slack& slack, const Result& result) {
   std::map<double, std::vector<std::size_t>> rows;
   std::map<std::uint32_t, double> of_class;
-  for (const RankSlack& one : slack.ranks) of_class[result.class_of_rank[index_of(one.rank)]] = one.slower;
+  // To nine digits, as above.
+  for (const RankSlack& one : slack.ranks)
+    of_class[result.class_of_rank[index_of(one.rank)]] = std::stod(fmt::format("{:.9g}", one.slower));
   for (std::size_t rank = 0; rank < result.class_of_rank.size(); ++rank)
     rows[of_class.at(result.class_of_rank[rank])].push_back(rank);
   return {rows.begin(), rows.end()};

@@ -331,7 +331,7 @@ std::string interval_text(const Result& result) {
   const TimeInterval& interval = *result.interval;
   std::string text = fmt::format("{:.0f} % of {} comparable runs ({}): {} to {}", 100 * interval.share, interval.runs,
                                  printable(interval.of, 60), rounded(interval.low), rounded(interval.high));
-  if (!interval.beyond.empty()) text += fmt::format("; wide, as none had {}", interval.beyond);
+  if (!interval.beyond.empty()) text += fmt::format("; wide, for want of {}", interval.beyond);
   return text + "\n";
 }
 

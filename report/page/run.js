@@ -23,14 +23,14 @@ function headline(result, parts) {
   const path = result.critical_path[0];
   const rate = result.tokens_per_s_per_gpu ?? result.samples_per_s_per_gpu;
   const items = [[
-    "Iteration time", timeText(result.iteration_time_s),
+    result.jobs ? `All ${result.jobs.length} jobs are done after` : "Iteration time", timeText(result.iteration_time_s),
     result.training_run ? `${result.training_run.days.toFixed(1)} days in all` : ""
   ]];
   const likely = result.interval;
   if (likely)
     items.push([
       `${percent(likely.share)} of comparable runs`, `${timeText(likely.low_s)} to ${timeText(likely.high_s)}`,
-      `${likely.runs} of them: ${likely.of}` + (likely.beyond ? `; none had ${likely.beyond}` : "")
+      `${likely.runs} of them: ${likely.of}` + (likely.beyond ? `; wide, for want of ${likely.beyond}` : "")
     ]);
   if (result.mfu !== undefined) {
     items.push(["MFU", percent(result.mfu), `${result.model_tflops_per_gpu.toFixed(1)} model TFLOP/s per device`]);

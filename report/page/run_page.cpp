@@ -33,8 +33,9 @@ constexpr std::int64_t kMostTicks = 1'000'000'000;
 void cut(Json& document, const std::string& key, std::size_t most) {
   if (!document.contains(key) || document[key].size() <= most) return;
   Json& list = document[key];
-  document[key + "_of"] = list.size();
+  const std::size_t all = list.size();
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(most), list.end());
+  document[key + "_of"] = all;
 }
 
 Json document_of(const TimelineSource& source) {

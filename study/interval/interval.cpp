@@ -73,7 +73,7 @@ double tail_of(std::size_t families) {
   return std::max(0.0, (kTail * (n + 1) - 0.5) / n);
 }
 
-// "4096 devices, of 2240 at most; precision fp8": of a job what none of the runs had.
+// "more than 2240 devices and precision fp8": of a job what none of the runs had.
 std::string beyond_of(const JobKind& job, const Pool& pool) {
   std::int64_t most = 0;
   bool precision = false;
@@ -82,8 +82,8 @@ std::string beyond_of(const JobKind& job, const Pool& pool) {
     precision |= run->kind.precision == job.precision;
   }
   std::string text;
-  if (job.devices > most) text = fmt::format("{} devices, of {} at most", job.devices, most);
-  if (!precision) text += fmt::format("{}precision {}", text.empty() ? "" : "; ", job.precision);
+  if (job.devices > most) text = fmt::format("more than {} devices", most);
+  if (!precision) text += fmt::format("{}precision {}", text.empty() ? "" : " and ", job.precision);
   return text;
 }
 
@@ -153,12 +153,13 @@ ErrorInterval interval_of(const JobKind& job, std::span<const MeasuredError> err
   std::size_t circle = 0;
   Pool pool = pool_of(circle, job, errors);
   while (pool.runs_of_family.size() < kLeastFamilies && circle + 1 < kCircles) pool = pool_of(++circle, job, errors);
+  const std::size_t narrow = circle;
   const std::string beyond = beyond_of(job, pool);
   if (!beyond.empty() && circle + 1 < kCircles) pool = pool_of(++circle, job, errors);
   const double tail = tail_of(pool.runs_of_family.size());
   ErrorInterval interval = interval_in(pool, beyond.empty() ? tail : tail / 2);
   interval.of = name_of_circle(circle, job);
-  interval.beyond = beyond;
+  if (!beyond.empty()) interval.beyond = fmt::format("{} with {}", name_of_circle(narrow, job), beyond);
   return interval;
 }
 

@@ -61,7 +61,7 @@ struct ErrorInterval {
   std::size_t runs = 0;
   std::size_t families = 0;
   std::string of;      // "transformer on hopper with megatron-2025"
-  std::string beyond;  // what of the job was never measured; empty if nothing
+  std::string beyond;  // "transformer on hopper with precision fp8", which was never measured; empty if all was
 };
 
 inline constexpr double kIntervalShare = 0.8;

@@ -88,12 +88,12 @@ TEST_CASE("beyond what was measured the interval is of more runs, and says so") 
   JobKind large = kJob;
   large.devices = 65;
   const ErrorInterval interval = interval_of(large, errors);
-  CHECK(interval.beyond == "65 devices, of 64 at most");
+  CHECK(interval.beyond == "transformer on hopper with megatron with more than 64 devices");
   CHECK(interval.of == "transformer on hopper");
   // (0.1 x 22 - 0.5) / 21 / 2 of 21 runs: less than one.
   CHECK(interval.low == Approx(-0.4));
   large.precision = "fp8";
-  CHECK(interval_of(large, errors).beyond == "65 devices, of 64 at most; precision fp8");
+  CHECK(interval_of(large, errors).beyond == "transformer on hopper with megatron with more than 64 devices and precision fp8");
 }
 
 TEST_CASE("an interval of errors is one of times") {
