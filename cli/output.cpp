@@ -183,6 +183,12 @@ void check_writable(const std::string& path) {
   if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) refuse(path, errno);
 }
 
+void check_file(std::string_view option, const std::string& path) {
+  if (path == "-")
+    throw InputError({std::string(option)}, "'-' is no file, and standard output has the answer", "name a file");
+  check_writable(path);
+}
+
 void make_folder(const std::string& folder, std::span<const std::string> files) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);

@@ -98,6 +98,8 @@ using OutputOption = std::pair<std::string_view, std::string>;
 void refuse_same_file(const OutputOption& one, const OutputOption& other);
 // InputError if write_file() cannot write to `path`; leaves nothing behind. No path and "-" are fine.
 void check_writable(const std::string& path);
+// The same of an option whose file has a form of its own: "-" is refused.
+void check_file(std::string_view option, const std::string& path);
 // Makes `folder`, also in folders that are not there yet, and checks `files` of it.
 void make_folder(const std::string& folder, std::span<const std::string> files);
 

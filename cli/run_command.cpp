@@ -186,7 +186,7 @@ void write_timeline(const RunOptions& options, const experiment::Run& run, const
 void write_page(const RunOptions& options, const experiment::Run& run) {
   const report::TimelineSource source{run.job, run.training, run.log, run.acting, run.result};
   write_file(options.html,
-             report::page_text(fmt::format("orrery run {}", options.experiment), report::run_page(source)));
+             report::page_text(fmt::format("orrery run {}", options.experiment), report::run_page(source, run.path)));
 }
 
 // Which options but --set the result depends on.
@@ -252,8 +252,8 @@ void add_interval(const study::JobKind& kind, const Session& session, report::Re
 
 // Before the work: they can be written, and of the files that a run writes no two are the same.
 void check_files(const RunOptions& options, const Outputs& outputs) {
-  check_writable(options.timeline);
-  check_writable(options.html);
+  check_file("--timeline", options.timeline);
+  check_file("--html", options.html);
   refuse_same_file({"--json", outputs.json}, {"--html", options.html});
   refuse_same_file({"--timeline", options.timeline}, {"--html", options.html});
   refuse_same_file({"--json", outputs.json}, {"--timeline", options.timeline});
@@ -274,9 +274,9 @@ void add_path(const experiment::Run& run, Answer& answer) {
   if (run.slack) {
     answer.text += "\n" + report::slack_text(*run.slack, run.job, run.acting, run.result);
     report::add_slack(*run.slack, run.job, run.acting, run.result, answer.document);
-  }
-  if (!run.slack)
+  } else {
     answer.text += fmt::format("\nno slack: there are more than {} operations\n", report::kMostSlackOperations);
+  }
 }
 
 void run(RunOptions& options, Session& session) {

@@ -69,6 +69,8 @@ void check_options(const ValidateOptions& options) {
   if (!options.errors.empty() && (!options.cross || !wants(options, "training")))
     throw InputError({"--errors"}, "gets the errors of training jobs whose family was left out, which nobody asked for",
                      "add --cross, and training if sections are named");
+  if (!options.traces.empty() && !std::filesystem::is_directory(options.traces))
+    throw InputError({options.traces}, "is not a folder, which --traces-from asks for");
   if (!options.plot.empty() && !wants(options, "nccl"))
     throw InputError({"--plot"}, "is of the section 'nccl', which was not asked for");
 }
@@ -178,8 +180,8 @@ void validate(const ValidateOptions& options, const Session& session) {
   for (const std::string& table : options.training_tables) note_input(table);
   note_input(options.compute_table.file);
   session.outputs.check();
-  check_writable(options.page);
-  check_writable(options.errors);
+  check_file("--page", options.page);
+  check_file("--errors", options.errors);
   refuse_same_file({"--json", session.outputs.json}, {"--page", options.page});
   refuse_same_file({"--errors", options.errors}, {"--page", options.page});
   refuse_same_file({"--json", session.outputs.json}, {"--errors", options.errors});

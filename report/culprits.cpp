@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -24,6 +25,9 @@ constexpr std::size_t kMost = 3;
 constexpr double kLeastCost = 0.005;    // of the time
 constexpr double kLeastBeside = 0.1;    // of the first one's cost
 constexpr double kLeastSlower = 1.005;  // than the peers
+
+// Of one name there may be culprits of several kinds: a rank that is slow and late.
+enum class Kind : std::uint8_t { kLate, kRanks, kLink, kLinks };
 
 std::string percent(double share) {
   return share < 0.0995 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
@@ -94,7 +98,7 @@ class Search {
     find_slow_links();
     find_saturated_links();
     std::vector<Culprit> found;
-    for (auto& [name, culprit] : found_)
+    for (auto& [key, culprit] : found_)
       if (seconds(culprit.cost) >= kLeastCost * whole()) found.push_back(std::move(culprit));
     std::ranges::stable_sort(found, std::ranges::greater{}, &Culprit::cost);
     if (found.size() > kMost) found.resize(kMost);
@@ -107,8 +111,8 @@ class Search {
 
   double whole() const { return seconds(result_.finish.time_since_epoch()); }
 
-  void add(Culprit::Kind kind, const std::string& name, const std::string& why, Duration time, Duration cost) {
-    const auto [known, is_new] = found_.try_emplace(name, Culprit{kind, name, why, {}, {}});
+  void add(Kind kind, const std::string& name, const std::string& why, Duration time, Duration cost) {
+    const auto [known, is_new] = found_.try_emplace(std::pair(kind, name), Culprit{name, why, {}, {}});
     known->second.time += time;
     known->second.cost += cost;
   }
@@ -121,7 +125,7 @@ class Search {
       std::vector<std::size_t> alike;
       for (const auto& [rank, disturbed] : ranks)
         if (disturbed.start == late->second.start) alike.push_back(index_of(rank));
-      add(Culprit::Kind::kLate, name_of(alike), fmt::format("nothing starts before {}", rounded(late->second.start)),
+      add(Kind::kLate, name_of(alike), fmt::format("nothing starts before {}", rounded(late->second.start)),
           one.late, one.late);
     }
   }
@@ -135,7 +139,7 @@ class Search {
       const Duration cost = part_of(one.compute, 1 - 1 / std::max(slowness, 1.0));
       if (slowness < kLeastSlower || cost == Duration::zero()) continue;
       if (!of_nodes) of_nodes = slowness_of_nodes(peers);
-      add(Culprit::Kind::kRanks, name_of_slow(one.rank, slowness, peers, *of_nodes),
+      add(Kind::kRanks, name_of_slow(one.rank, slowness, peers, *of_nodes),
           why_slow(one.rank, slowness, peers), one.compute, cost);
     }
   }
@@ -176,8 +180,10 @@ class Search {
   }
 
   std::string why_slow(RankId rank, double slowness, const Peers& peers) const {
-    std::string text = slowness < 2 ? fmt::format("computing takes {} longer than on peers", percent(slowness - 1))
-                                    : fmt::format("computing takes {:.1f} times as long as on peers", slowness);
+    // Where most peers are slowed alike, only the configuration tells.
+    const std::string_view than = peers.slowness(rank) < kLeastSlower ? "if nothing slowed it" : "on peers";
+    std::string text = slowness < 2 ? fmt::format("computing takes {} longer than {}", percent(slowness - 1), than)
+                                    : fmt::format("computing takes {:.1f} times as long as {}", slowness, than);
     const RankId usual = peers.usual(rank);
     if (&source_.job.graph(rank) == &source_.job.graph(usual)) return text;
     const std::string most = largest_difference(rank, usual);
@@ -228,7 +234,7 @@ class Search {
       const std::string why =
           link.is_steady() ? fmt::format("at {} of {} bandwidth", percent(left), alike.size() > 1 ? "their" : "its")
                            : "its bandwidth changes over time";
-      add(Culprit::Kind::kLink, name_of_kind(alike), fmt::format("{}, {} busy", why, percent(busy(busiest(alike)))),
+      add(Kind::kLink, name_of_kind(alike), fmt::format("{}, {} busy", why, percent(busy(busiest(alike)))),
           time, link.is_steady() ? part_of(time, 1 - left) : of_kind.waiting);
     }
   }
@@ -278,10 +284,12 @@ class Search {
       const auto use = std::ranges::find(result_.links, name, &LinkClassUse::name);
       const double most = use == result_.links.end() ? 0 : use->most;
       const Duration own = sum.moving - sum.excess;
-      const std::string why = sum.excess > Duration::zero() && own > Duration::zero()
-                                  ? fmt::format("takes {:.2g} times as long as", seconds(sum.moving) / seconds(own))
-                                  : "slower than";
-      add(Culprit::Kind::kLinks, name, fmt::format("oversubscribed, {} the links below, {} busy", why, percent(most)),
+      std::string why = "slower than";
+      if (sum.excess == Duration::zero())
+        why = "shared by more than";
+      else if (own > Duration::zero())
+        why = fmt::format("takes {:.2g} times as long as", seconds(sum.moving) / seconds(own));
+      add(Kind::kLinks, name, fmt::format("oversubscribed, {} the links below, {} busy", why, percent(most)),
           sum.moving + sum.waiting, sum.excess + sum.waiting);
     }
   }
@@ -289,7 +297,7 @@ class Search {
   const CriticalPath& path_;
   const Result& result_;
   const CulpritSource& source_;
-  std::map<std::string, Culprit> found_;  // by name
+  std::map<std::pair<Kind, std::string>, Culprit> found_;  // by name
 };
 
 }  // namespace

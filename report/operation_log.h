@@ -55,11 +55,16 @@ class OperationLog final : public system::SimulationObserver {
                         [](const auto& operation) { return std::pair(operation.end, operation.number); });
       return;
     }
-    for (auto first = operations.begin(); first != operations.end();) {
-      const auto last =
-          std::find_if(first, operations.end(), [&](const auto& other) { return other.end != first->end; });
+    // Few instants are out of order: only theirs are sorted.
+    const auto disordered = [](const auto& one, const auto& next) {
+      return one.end == next.end && next.number < one.number;
+    };
+    for (auto at = operations.begin();;) {
+      at = std::adjacent_find(at, operations.end(), disordered);
+      if (at == operations.end()) return;
+      const auto [first, last] = std::ranges::equal_range(operations, at->end, {}, &system::OperationRecord::end);
       std::ranges::sort(first, last, {}, &system::OperationRecord::number);
-      first = last;
+      at = last;
     }
   }
   // How many operations of() gives.

@@ -113,9 +113,6 @@ struct PathShare {
 
 // What holds the job up: it differs from its like, or others have to wait for it.
 struct Culprit {
-  enum class Kind : std::uint8_t { kLink, kLinks, kRanks, kLate };
-
-  Kind kind{};
   std::string name;  // "node1.nic0.up", "nic.leaf-up", "rank 40", "node1 (ranks 8-15)"
   std::string why;   // "at 5 % of its bandwidth, 98 % busy"
   Duration time{};   // of the critical path that goes by there

@@ -375,6 +375,7 @@ void add_slack(const Slack& slack, const workload::Job& job, std::span<const Ran
     if (!std::isinf(share)) ranks.push_back({{"members", rank_ranges(of_ranks)}, {"slower", share}});
   document["slack_operations"] = std::move(operations);
   document["slack_ranks"] = std::move(ranks);
+  document["slack_exact"] = slack.is_exact;
 }
 
 }  // namespace orrery::report

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "report/critical_path.h"
 #include "report/tracks.h"
 
 namespace orrery::report {
@@ -17,6 +18,6 @@ std::string page_text(std::string_view title, const nlohmann::ordered_json& data
 
 // What the page of a run shows, whatever the size of the job: of many classes of ranks, and of long lists, a part, and
 // how many there are. The same input gives the same bytes.
-nlohmann::ordered_json run_page(const TimelineSource& source);
+nlohmann::ordered_json run_page(const TimelineSource& source, const CriticalPath& path);
 
 }  // namespace orrery::report

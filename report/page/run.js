@@ -35,8 +35,7 @@ function headline(result, parts) {
   if (result.mfu !== undefined) {
     items.push(["MFU", percent(result.mfu), `${result.model_tflops_per_gpu.toFixed(1)} model TFLOP/s per device`]);
     items.push([
-      result.tokens_per_s_per_gpu === undefined ? "Samples/s per device" : "Tokens/s per device", rate.toFixed(1),
-      `${(rate * result.ranks).toFixed(0)} in all`
+      result.tokens_per_s_per_gpu === undefined ? "Samples/s per device" : "Tokens/s per device", rate.toFixed(1), ""
     ]);
   }
   if (result.memory)
@@ -123,6 +122,10 @@ function criticalPath(result) {
       result.critical_ranks.map(
           (d) => [[d.rank, `rank ${d.rank}`], d.class, timeCell(d.seconds), shareCell(d.seconds / whole)]),
       "Ranks of the critical path");
+  table(
+      element, ["over links", "time", "longer, as it did not move alone"],
+      result.critical_links.map((d) => [d.class, timeCell(d.seconds), timeCell(d.shared_s)]),
+      "Links that the critical path moves over");
 }
 
 // Whether links of the class are inside nodes, by the name of one of them.

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "report/critical_path.h"
 #include "report/page/page.h"
 #include "report/parts.h"
 
@@ -38,9 +37,9 @@ void cut(Json& document, const std::string& key, std::size_t most) {
   document[key + "_of"] = all;
 }
 
-Json document_of(const TimelineSource& source) {
+Json document_of(const TimelineSource& source, const CriticalPath& path) {
   Json document = to_json(source.result, true);
-  add_critical_path(critical_path(source.job, source.log, source.acting, source.result), source.result, document);
+  add_critical_path(path, source.result, document);
   for (const char* list : {"breakdown", "critical_ranks", "warnings", "shared_links", "jobs", "links"})
     cut(document, list, kMostRows);
   for (const char* list : {"breakdown", "jobs"})
@@ -158,8 +157,8 @@ Json memory_json(const TimelineSource& source) {
 
 }  // namespace
 
-Json run_page(const TimelineSource& source) {
-  Json page = {{"kind", "run"}, {"document", document_of(source)}};
+Json run_page(const TimelineSource& source, const CriticalPath& path) {
+  Json page = {{"kind", "run"}, {"document", document_of(source, path)}};
   Json parts = Json::array();
   for (const Part& part : mean_parts(source.result))
     parts.push_back({{"name", printable(part.name, kMostName)}, {"seconds", part.seconds}});

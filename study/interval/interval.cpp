@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -131,12 +132,17 @@ double covered_by_halves(std::span<const MeasuredError> errors, std::vector<std:
 }
 
 std::string model_of(const workload::TrainingSpec& training) {
-  constexpr std::array<std::string_view, 5> kModels = {"transformer", "dlrm", "convolutional", "recurrent",
-                                                       "evoformer"};
   if (training.lora) return "lora";
-  const auto* transformer = std::get_if<workload::TransformerSpec>(&training.model.sizes);
-  if (transformer != nullptr && transformer->experts > 0) return "experts";
-  return std::string(kModels[training.model.sizes.index()]);
+  struct Names {
+    std::string operator()(const workload::TransformerSpec& model) const {
+      return model.experts > 0 ? "experts" : "transformer";
+    }
+    std::string operator()(const workload::DlrmSpec&) const { return "dlrm"; }
+    std::string operator()(const workload::ConvolutionalSpec&) const { return "convolutional"; }
+    std::string operator()(const workload::RecurrentSpec&) const { return "recurrent"; }
+    std::string operator()(const workload::EvoformerSpec&) const { return "evoformer"; }
+  };
+  return std::visit(Names{}, training.model.sizes);
 }
 
 }  // namespace

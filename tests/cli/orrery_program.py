@@ -10,6 +10,15 @@ import tempfile
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
+# On 16 devices, of two pipeline stages.
+SMALL_JOB = """
+cluster: dgx-a100
+nodes: 2
+workload:
+  model: gpt3-6.7b
+  parallel: {tensor: 4, pipeline: 2, data: 2}
+  batch: {global: 16, micro: 1}
+"""
 SECONDS = 20  # the longest a command of these tests may take; all of them take far less than one
 PROMISED = (0, 2, 3, 4, 5)  # exit codes
 CRASHES = re.compile(r"internal error|Sanitizer|runtime error:|assertion|terminate called|Traceback|core dumped", re.I)

@@ -9,19 +9,11 @@ import sys
 from pathlib import Path
 
 import chromium
-from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
+from orrery_program import SMALL_JOB, SOURCE, Checks, Program, scratch_folder, write_files
 
 STUDIES = SOURCE / "configs" / "studies"
 LARGEST = 3_000_000  # bytes
 HOSTILE = "job</script><script>window.broken=1</script><b>\"'&é漢.yaml"  # a file three folders down
-JOB = """
-cluster: dgx-a100
-nodes: 2
-workload:
-  model: gpt3-6.7b
-  parallel: {tensor: 4, pipeline: 2, data: 2}
-  batch: {global: 16, micro: 1}
-"""
 SHOWN = "page.timeline.x.domain()"
 
 
@@ -37,6 +29,11 @@ def write_page(program, checks, folder, job, name, *arguments):
     return (Path(folder) / name).read_text()
 
 
+def json_of(program, folder, job):
+    program.run(["run", job, "--critical-path", "--json", "page.json"], folder)
+    return json.loads((Path(folder) / "page.json").read_text())
+
+
 def check_text(checks, name, text):
     checks.check(len(text.encode()) < LARGEST, f"{name} is small", f"{len(text.encode())} bytes")
     markup = re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.S)
@@ -48,7 +45,9 @@ def check_text(checks, name, text):
 def check_data(checks, data, document):
     page = data["document"]
     checks.check(page["iteration_time_s"] == document["iteration_time_s"] and page["links"] == document["links"]
-                 and page["breakdown"] == document["breakdown"], "the page holds what --json does")
+                 and page["breakdown"] == document["breakdown"]
+                 and page["critical_path"] == document["critical_path"]
+                 and page["critical_links"] == document["critical_links"] != [], "the page holds what --json does")
     checks.check(abs(sum(part["seconds"] for part in page["critical_path"]) - page["iteration_time_s"]) < 1e-9,
                  "its critical path sums to the iteration time")
     checks.check(abs(sum(part["seconds"] for part in data["parts"]) - page["iteration_time_s"]) < 1e-9,
@@ -115,14 +114,14 @@ def main():
     checks, program = Checks(), Program(sys.argv[1])
     with scratch_folder() as folder:
         pages = []
-        write_files(folder, {"job.yaml": JOB, HOSTILE: JOB})
+        write_files(folder, {"job.yaml": SMALL_JOB, HOSTILE: SMALL_JOB})
         for job, name in ((HOSTILE, "small.html"), (STUDIES / "gpt3-175b-1024.yaml", "large.html")):
             text = write_page(program, checks, folder, job, name)
             if text is None:
                 continue
             pages.append(Path(folder) / name)
             check_text(checks, name, text)
-            check_data(checks, data_of(text), json.loads(program.run(["run", job, "--json", "-"], folder).stdout))
+            check_data(checks, data_of(text), json_of(program, folder, job))
             checks.check(write_page(program, checks, folder, job, "again.html") == text, f"{name}: the same again")
         outcome = program.run(["run", "job.yaml", "--html", "no/such/page.html"], folder)
         checks.check(outcome.code == 2 and "no/such/page.html" in outcome.stderr and not outcome.stdout,

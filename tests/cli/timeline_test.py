@@ -9,17 +9,9 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
+from orrery_program import SMALL_JOB, SOURCE, Checks, Program, scratch_folder, write_files
 
 STUDIES = SOURCE / "configs" / "studies"
-SMALL = """
-cluster: dgx-a100
-nodes: 2
-workload:
-  model: gpt3-6.7b
-  parallel: {tensor: 4, pipeline: 2, data: 2}
-  batch: {global: 16, micro: 1}
-"""
 LARGEST = 10_000_000  # bytes
 
 
@@ -71,7 +63,7 @@ def check_tracks(checks, what, events):
 
 
 def check_small(program, checks, folder):
-    write_files(folder, {"job.yaml": SMALL})
+    write_files(folder, {"job.yaml": SMALL_JOB})
     outcome = program.run(["run", "job.yaml", "--timeline", "t.json", "--out", "out"], folder)
     if not checks.check(outcome.code == 0 and not outcome.broken, "a timeline is written", outcome.stderr):
         return
