@@ -30,6 +30,20 @@ bool Schedule::is_complete_exchange() const {
   return program_->is_complete_exchange && layout_.ranks > 2 && holds_none_back && layout_.running_sum.empty();
 }
 
+bool Schedule::is_lockstep() const {
+  const std::uint32_t steps = sends(0);
+  if (steps == 0 || table() != nullptr || is_in_network()) return false;
+  for (std::uint32_t rank = 0; rank < layout_.ranks; ++rank) {
+    if (sends(rank) != steps || receives(rank) != steps) return false;
+    for (std::uint32_t index = 0; index < steps; ++index) {
+      const Step one = step(rank, index);
+      const bool follows = index == 0 ? one.needs.empty() : one.needs.begin < index && one.needs.end == index;
+      if (!follows || one.slot != index || one.bytes == Bytes(0) || one.bytes != step(0, index).bytes) return false;
+    }
+  }
+  return true;
+}
+
 bool Schedule::is_in_network() const { return program_->is_in_network; }
 
 std::vector<PieceId> Schedule::pieces(std::uint32_t rank, std::uint32_t index) const {

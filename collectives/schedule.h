@@ -44,6 +44,10 @@ class Schedule {
   // there. So what holds for one step holds for all.
   bool is_uniform_ring() const;
 
+  // All ranks send and receive as often, and in step i all send as much, at least a byte, as soon as receive i-1 is
+  // there. So ranks that begin together stay together, whatever it is that they send over, if it is alike.
+  bool is_lockstep() const;
+
   // Every one of three or more ranks sends as much to every other, in rounds: send i of a round goes i + 1 ranks ahead
   // (or behind, throughout) and is receive i of the round there; a round starts when all of the ones before it have
   // arrived. So what goes from one rank to another follows from who these two are.

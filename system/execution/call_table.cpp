@@ -39,8 +39,8 @@ std::uint32_t CallTable::open(CallKey key) {
   const CollectivePlan& plan = cast.plan();
   const std::size_t seats = cast.seats(), states = seats * plan.chunks * plan.phases.size();
   Call& call = calls_[open.back()];
-  call = {key, &cast, &plan, 0, 0, Time{}, std::vector<Seat>(seats), {}};
-  if (!cast.is_fast_forwarded()) call.states.resize(states);
+  call = {key, &cast, &plan, 0, 0, Time{}, std::vector<Seat>(seats), {}, cast.is_fast_forwarded()};
+  if (!call.is_fast_forwarded) call.states.resize(states);
   for (Seat& seat : call.seats) seat.chunk_queues.resize(2 * plan.layout->sizes.size());
   return open.back();
 }
@@ -136,7 +136,7 @@ void CallTable::split_call(std::uint32_t number, const std::vector<const ClassSp
 
 Call CallTable::part_of(const Call& whole, CallKey key, std::span<const std::uint32_t> parent_seat, Runner& runner) {
   CallCast& cast = cast_.call(key);
-  Call part{key, &cast, &cast.plan(), 0, 0, whole.all_entered, {}, {}};
+  Call part{key, &cast, &cast.plan(), 0, 0, whole.all_entered, {}, {}, whole.is_fast_forwarded};
   const auto per_seat = static_cast<std::uint32_t>(whole.states.size() / whole.seats.size());
   for (std::uint32_t number = 0; number < parent_seat.size(); ++number) {
     const std::uint32_t parent = parent_seat[number];

@@ -77,6 +77,7 @@ struct Call {
   Time all_entered;
   std::vector<Seat> seats;
   std::vector<PhaseState> states;  // [seat][chunk][phase]
+  bool is_fast_forwarded = false;  // as the cast was when the first member came
 
   bool all_in() const { return entered == seats.size(); }
   StateKey key_of(std::uint32_t state) const {

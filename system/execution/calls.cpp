@@ -38,12 +38,33 @@ Calls::Calls(Engine& engine, Cast& cast, Agents& agents, const CollectiveOptions
 void Calls::enter(RankId rank, NodeId node) {
   const CallTable::Member member = table_.enter(rank, node);
   const Call& call = table_[member.call];
-  if (!call.cast->is_fast_forwarded()) return queues_.begin(member);
+  if (!call.is_fast_forwarded) return queues_.begin(member);
   if (call.all_in()) fast_forward(member.call);
+}
+
+// All members are together: send i begins when receive i-1 has arrived.
+Duration Calls::count_together(const CallCast& cast, std::uint32_t phase, std::uint64_t times) {
+  const collectives::Schedule& schedule = cast.plan().phases[phase].schedule();
+  const bool is_ring = schedule.is_uniform_ring();
+  const std::uint32_t sends = schedule.sends(0), alike = is_ring ? sends : 1;
+  Duration all{};
+  for (std::uint32_t send = 0; send < sends; send += alike) {
+    const Outgoing message = cast.outgoing(phase, 0, send, 0);
+    const Duration transfer = network_.count_private(message.path, schedule.step(0, send).bytes, alike * times);
+    all = saturating_multiply_add(all, saturating_add(transfer, message.of->latency), alike);
+    fast_forwarded_ += message.count * alike * times;
+  }
+  return all;
 }
 
 void Calls::fast_forward(std::uint32_t number) {
   const Call& call = table_[number];
+  if (call.seats.size() == 1) {
+    Duration longest{};
+    for (std::uint32_t phase = 0; phase < call.plan->phases.size(); ++phase)
+      longest = std::max(longest, count_together(*call.cast, phase, 1));
+    return table_.finish_after(longest, {number, 0});
+  }
   std::vector<Duration> ends(call.seats.size()), starts(ends.size()), next(ends.size());
   for (std::uint32_t phase = 0; phase < call.plan->phases.size(); ++phase) {
     const collectives::Schedule& schedule = call.plan->phases[phase].schedule();
@@ -82,13 +103,7 @@ bool Calls::count(CallKey key, std::uint64_t times) {
     fast_forwarded_ += line.count * times;
     return network_.count_groups(line.path, times);
   }
-  for (std::uint32_t phase = 0; phase < plan.phases.size(); ++phase) {
-    const collectives::Schedule& schedule = plan.phases[phase].schedule();
-    const Outgoing message = cast.outgoing(phase, 0, 0, 0);
-    const std::uint64_t messages = schedule.sends(0) * times;
-    network_.count_private(message.path, schedule.step(0, 0).bytes, messages);
-    fast_forwarded_ += message.count * messages;
-  }
+  for (std::uint32_t phase = 0; phase < plan.phases.size(); ++phase) count_together(cast, phase, times);
   return true;
 }
 

@@ -46,6 +46,8 @@ class Calls {
 
  private:
   void fast_forward(std::uint32_t call);
+  // Accounts for a phase of a call that all members enter as one, so many times; how long it takes.
+  Duration count_together(const CallCast& cast, std::uint32_t phase, std::uint64_t times);
 
   const Engine& engine_;
   network::Network& network_;

@@ -75,8 +75,8 @@ class CallCast {
   virtual const LineClass& line(std::uint32_t phase, std::uint32_t seat) = 0;
   // All that the seat starts in a phase, where classes have come apart. At granularity `step`.
   virtual std::vector<const MessageClass*> messages(std::uint32_t phase, std::uint32_t seat) const = 0;
-  // Uniform rings of one chunk on links of their own (PrivateRings), of which no other call of the communicator can be
-  // under way: what they take follows from when its members enter.
+  // Calls of one chunk on links of their own (PrivateCalls), of which no other call of the communicator can be under
+  // way: what they take follows from when its members enter. What is no ring is so as long as there is one seat.
   virtual bool is_fast_forwarded() const = 0;
 
  private:

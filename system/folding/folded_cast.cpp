@@ -19,11 +19,14 @@ class HomeCast final : public CallCast {
         home_(folding.home(call.group)),
         tables_(folding.tables(call.group, call.index)) {}
 
-  void fast_forward() { is_fast_forwarded_ = true; }
+  void fast_forward(PrivateCalls::Kind kind) { fast_forwarded_ = kind; }
 
   std::uint32_t seats() const override { return static_cast<std::uint32_t>(home_.member_of_seat.size()); }
   std::uint32_t member(std::uint32_t seat) const override { return home_.member_of_seat[seat]; }
-  bool is_fast_forwarded() const override { return is_fast_forwarded_; }
+  bool is_fast_forwarded() const override {
+    using enum PrivateCalls::Kind;
+    return fast_forwarded_ == kRing || (fast_forwarded_ == kLockstep && seats() == 1);
+  }
   const LineClass& line(std::uint32_t phase, std::uint32_t seat) override { return tables_.line(phase, seat); }
   std::vector<const MessageClass*> messages(std::uint32_t phase, std::uint32_t seat) const override {
     return tables_.messages(phase, seat);
@@ -37,7 +40,7 @@ class HomeCast final : public CallCast {
  private:
   const Home& home_;
   const PatternTables& tables_;
-  bool is_fast_forwarded_ = false;
+  PrivateCalls::Kind fast_forwarded_ = PrivateCalls::Kind::kNone;
 };
 
 // Whether each call of a communicator slot waits for the one before, directly or not, so that two are never under way.
@@ -110,13 +113,14 @@ class FoldedCast final : public Cast {
 
 std::unique_ptr<CallCast> FoldedCast::make_call(CallKey call, const CollectivePlan& plan) {
   auto cast = std::make_unique<HomeCast>(input_, folding_, call, plan);
-  if (may_fast_forward(call, *cast)) cast->fast_forward();
+  if (may_fast_forward(call, *cast)) cast->fast_forward(folding_.private_kind(call.group, call.index));
   return cast;
 }
 
 bool FoldedCast::may_fast_forward(CallKey call, const CallCast& cast) {
   const CollectivePlan& plan = cast.plan();
-  if (!fast_forward_ || !folding_.is_private_ring(call.group, call.index) || plan.chunks > 1) return false;
+  if (!fast_forward_ || plan.chunks > 1) return false;
+  if (folding_.private_kind(call.group, call.index) == PrivateCalls::Kind::kNone) return false;
   if (plan.phases.front().schedule().step(0, 0).bytes == Bytes(0)) return false;  // all in one instant
   for (std::uint32_t seat = 0; seat < cast.seats(); ++seat) {
     const RankId rank = input_.job.communicators[index_of(call.group)].members[cast.member(seat)];

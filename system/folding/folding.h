@@ -65,8 +65,8 @@ class Folding {
   const PatternTables& tables(GroupId home, std::uint32_t call) const {
     return patterns_.at({home, symmetry_.patterns().of_call(home, call)});
   }
-  bool is_private_ring(GroupId home, std::uint32_t call) const {
-    return symmetry_.is_private_ring(home, symmetry_.patterns().of_call(home, call));
+  PrivateCalls::Kind private_kind(GroupId home, std::uint32_t call) const {
+    return symmetry_.private_kind(home, symmetry_.patterns().of_call(home, call));
   }
   // The sends of an acting rank to a peer; of count 0 if not in use. Those to all peers of its `sends` start with those
   // to the first.

@@ -19,16 +19,22 @@ constexpr std::uint64_t kShared = UINT64_MAX - 1;
 // A member that sends in the calls of a communicator. Its own calls follow one another; those of others may still be
 // under way when it goes on to the next.
 std::uint64_t sender(GroupId group, std::uint32_t member) { return std::uint64_t{index_of(group)} << 32 | member; }
+std::uint64_t several_of(GroupId group) { return sender(group, UINT32_MAX); }
+std::uint32_t group_of(std::uint64_t user) { return static_cast<std::uint32_t>(user >> 32); }
 
-// Who uses each link: a sender, if nobody else does.
+// Who uses each link: a sender, if nobody else does, or several of one communicator.
 class LinkUsers {
  public:
   explicit LinkUsers(const network::Fabric& fabric) : fabric_(fabric), user_(fabric.link_count(), kNobody) {}
 
-  void use(DeviceId from, DeviceId to, std::uint64_t user) {
-    for (const LinkId link : route(from, to)) {
+  void use(DeviceId from, DeviceId to, std::uint64_t user) { use(route(from, to), user); }
+  void use(std::span<const LinkId> links, std::uint64_t user) {
+    for (const LinkId link : links) {
       std::uint64_t& known = user_[index_of(link)];
-      known = known == kNobody || known == user ? user : kShared;
+      if (known == kNobody)
+        known = user;
+      else if (known != user)
+        known = group_of(known) == group_of(user) ? user | UINT32_MAX : kShared;
     }
   }
   std::uint64_t user(LinkId link) const { return user_[index_of(link)]; }
@@ -50,17 +56,54 @@ bool is_uniform_ring(const Pattern& pattern) {
   });
 }
 
-bool is_private(const Pattern& pattern, GroupId group, std::span<const DeviceId> devices, LinkUsers& users) {
-  std::vector<LinkId> crossed;
+bool is_lockstep(const Pattern& pattern) {
+  const std::vector<PlannedPhase>& phases = pattern.plan->phases;
+  return phases.size() == 1 && !phases.front().is_whole() && phases.front().schedule().is_lockstep();
+}
+
+PrivateCalls::Kind kind_of(const Pattern& pattern, GroupId group, std::span<const DeviceId> devices,
+                           LinkUsers& users) {
+  using enum PrivateCalls::Kind;
+  bool is_ring = is_uniform_ring(pattern);
+  const bool is_in_lockstep = is_lockstep(pattern);
+  if (!is_ring && !is_in_lockstep) return kNone;
   bool is_alone = true;
+  std::vector<std::pair<std::uint32_t, LinkId>> crossed;  // by the messages of each step
   for_each_message(pattern, [&](const PatternMessage& message) {
     const std::vector<LinkId>& route = users.route(devices[message.from], devices[message.to]);
-    const auto is_own = [&](LinkId link) { return users.user(link) == sender(group, message.from); };
-    is_alone = is_alone && !route.empty() && std::ranges::all_of(route, is_own);
-    crossed.insert(crossed.end(), route.begin(), route.end());
+    is_alone = is_alone && !route.empty();
+    for (const LinkId link : route) {
+      const std::uint64_t user = users.user(link);
+      is_ring = is_ring && user == sender(group, message.from);
+      is_alone = is_alone && group_of(user) == index_of(group);
+      crossed.emplace_back(message.send, link);
+    }
   });
   std::ranges::sort(crossed);
-  return is_alone && std::ranges::adjacent_find(crossed) == crossed.end();
+  if (!is_alone || std::ranges::adjacent_find(crossed) != crossed.end()) return kNone;
+  if (is_ring) return kRing;
+  return is_in_lockstep ? kLockstep : kNone;
+}
+
+void use_links(const Pattern& pattern, GroupId group, std::span<const DeviceId> devices,
+               const network::Fabric& fabric, LinkUsers& users) {
+  std::vector<bool> is_marked(pattern.is_complete.size(), false);
+  std::vector<DeviceId> line_devices;
+  for_each_line(pattern, [&](const PatternLine& line) {
+    if (!pattern.is_complete[line.phase]) return;
+    line_devices.clear();
+    for (const std::uint32_t member : line.members) line_devices.push_back(devices[member]);
+    const std::optional<Ways> ways = find_ways(line_devices, fabric);
+    if (!ways) return;
+    is_marked[line.phase] = true;
+    for (std::size_t i = 0; i < line.members.size(); ++i) {
+      users.use(ways->out[i], sender(group, line.members[i]));
+      users.use(ways->in[i], several_of(group));
+    }
+  });
+  for_each_message(pattern, is_marked, [&](const PatternMessage& message) {
+    users.use(devices[message.from], devices[message.to], sender(group, message.from));
+  });
 }
 
 bool start_together(const collectives::Step& a, const collectives::Step& b) {
@@ -102,32 +145,29 @@ std::optional<Ways> find_ways(std::span<const DeviceId> devices, const network::
   return ways;
 }
 
-PrivateRings::PrivateRings(const workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
+PrivateCalls::PrivateCalls(const workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
                            const CollectivePlans& plans, const Patterns& patterns, Granularity granularity) {
   const auto groups = static_cast<std::uint32_t>(job.communicators.size());
-  bool has_uniform_rings = false;
+  bool any = false;
   for (std::uint32_t group = 0; group < groups; ++group) {
-    private_.emplace_back(patterns.of(GroupId(group)).size());
-    has_uniform_rings = has_uniform_rings || std::ranges::any_of(patterns.of(GroupId(group)), is_uniform_ring);
+    const std::span<const Pattern> of_group = patterns.of(GroupId(group));
+    kinds_.emplace_back(of_group.size(), Kind::kNone);
+    any = any || std::ranges::any_of(of_group, [](const Pattern& pattern) {
+            return is_uniform_ring(pattern) || is_lockstep(pattern);
+          });
   }
-  if (granularity == Granularity::kPhase || !has_uniform_rings) return;
+  if (granularity == Granularity::kPhase || !any) return;
   LinkUsers users(fabric);
   for (std::uint32_t group = 0; group < groups; ++group)
-    for (const Pattern& pattern : patterns.of(GroupId(group))) {
-      const std::span<const DeviceId> devices = plans.devices(GroupId(group));
-      for_each_message(pattern, [&](const PatternMessage& message) {
-        users.use(devices[message.from], devices[message.to], sender(GroupId(group), message.from));
-      });
-    }
+    for (const Pattern& pattern : patterns.of(GroupId(group)))
+      use_links(pattern, GroupId(group), plans.devices(GroupId(group)), fabric, users);
   // A peer that only sends counts as one that is sent to as well: what is not found to be private is simulated in full.
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
     for (const RankId peer : job.ranks[rank].peers) users.use(placement[rank], placement[index_of(peer)], kShared);
   for (std::uint32_t group = 0; group < groups; ++group)
-    for (std::uint32_t i = 0; i < private_[group].size(); ++i) {
-      const Pattern& pattern = patterns.of(GroupId(group))[i];
-      private_[group][i] =
-          is_uniform_ring(pattern) && is_private(pattern, GroupId(group), plans.devices(GroupId(group)), users);
-    }
+    for (std::uint32_t i = 0; i < kinds_[group].size(); ++i)
+      kinds_[group][i] =
+          kind_of(patterns.of(GroupId(group))[i], GroupId(group), plans.devices(GroupId(group)), users);
 }
 
 ProgramKinds::ProgramKinds(const collectives::Schedule& schedule, std::uint32_t rank) {

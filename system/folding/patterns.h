@@ -118,21 +118,24 @@ class Patterns {
   std::vector<std::uint32_t> table_of_;  // by communicator
 };
 
-// Which rings have all their links to themselves, whenever their messages are sent: links that no other communicator
-// and no transfer ever crosses, each crossed by one message of the ring and, in other calls, by messages of the same
-// sender only. (Of two members that share a link, one may be in a call while the other is still in the one before.)
-// Settled for the whole job, in use or not.
-class PrivateRings {
+// Which calls have all their links to themselves, whenever their messages are sent: links that no other communicator and
+// no transfer ever crosses. Settled for the whole job, in use or not.
+class PrivateCalls {
  public:
+  // kRing: uniform rings in phases that do not wait for one another; each link is crossed by one message of the ring
+  // and, in other calls, by messages of the same sender only. (Of two members that share a link, one may be in a call
+  // while the other is still in the one before.) kLockstep: in lockstep (Schedule::is_lockstep), as long as the members
+  // are together, too; of one step, each link is crossed by one message.
+  enum class Kind : std::uint8_t { kNone, kRing, kLockstep };
+
   // At granularity `phase` there are none. Keeps no reference to what it is made from.
-  PrivateRings(const workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
+  PrivateCalls(const workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
                const CollectivePlans& plans, const Patterns& patterns, Granularity granularity);
 
-  // A pattern of uniform rings in phases that do not wait for one another, of a communicator.
-  bool contains(GroupId group, std::uint32_t pattern) const { return private_[index_of(group)][pattern]; }
+  Kind of(GroupId group, std::uint32_t pattern) const { return kinds_[index_of(group)][pattern]; }
 
  private:
-  std::vector<std::vector<bool>> private_;  // by communicator, by pattern
+  std::vector<std::vector<Kind>> kinds_;  // by communicator, by pattern
 };
 
 }  // namespace orrery::system

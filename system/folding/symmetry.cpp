@@ -59,7 +59,7 @@ Symmetry::Symmetry(const workload::Job& job, const workload::Matching& matching,
       plans_(plans),
       granularity_(granularity),
       patterns_(matching, plans, granularity),
-      private_rings_(job, fabric, placement, plans, patterns_, granularity),
+      private_calls_(job, fabric, placement, plans, patterns_, granularity),
       pairings_(job, matching),
       replicas_({job, fabric, placement, own, plans, patterns_, pairings_, by_replicas}),
       communicators_(job.communicators.size()),
@@ -122,7 +122,8 @@ std::uint64_t Symmetry::own_colour(GroupId group) const {
   for (const std::uint32_t size : layout.sizes) own = hash_of({own, size});
   for (const std::uint32_t dimension : layout.dimensions) own = hash_of({own, dimension});
   for (const bool open : layout.open) own = hash_of({own, open});
-  for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) own = hash_of({own, is_private_ring(group, i)});
+  for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i)
+    own = hash_of({own, static_cast<std::uint64_t>(private_kind(group, i))});
   return own;
 }
 
@@ -368,7 +369,7 @@ bool Symmetry::is_alone(GroupId group) const {
   bool is_alone = true;
   for (std::uint32_t pattern = 0; pattern < patterns_.of(group).size(); ++pattern) {
     if (granularity_ == Granularity::kStep) {
-      is_alone = is_alone && is_private_ring(group, pattern);
+      is_alone = is_alone && private_kind(group, pattern) != PrivateCalls::Kind::kNone;
       continue;
     }
     for_each_line(patterns_.of(group)[pattern], [&](const PatternLine& line) {

@@ -123,7 +123,9 @@ class Symmetry {
                                        : first_message(group, pattern) + line.number;
   }
   // Whether its messages have all their links to themselves but for other patterns of the communicator.
-  bool is_private_ring(GroupId group, std::uint32_t pattern) const { return private_rings_.contains(group, pattern); }
+  PrivateCalls::Kind private_kind(GroupId group, std::uint32_t pattern) const {
+    return private_calls_.of(group, pattern);
+  }
   // Whether nothing but the communicator's own calls has crossed the links that they cross, so far. Of a communicator
   // in use.
   bool is_alone(GroupId group) const;
@@ -163,7 +165,7 @@ class Symmetry {
   CollectivePlans& plans_;
   Granularity granularity_;
   Patterns patterns_;
-  PrivateRings private_rings_;
+  PrivateCalls private_calls_;
   KindsOfRanks kinds_;
   Pairings pairings_;
   Replicas replicas_;

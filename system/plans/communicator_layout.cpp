@@ -52,8 +52,7 @@ std::vector<std::uint32_t> coordinates_on(const Axis& axis, std::span<const Devi
   }
   for (const DeviceId device : devices) coordinates.push_back(axis.coordinate(device));
   std::ranges::sort(coordinates);
-  const auto rest = std::ranges::unique(coordinates);
-  coordinates.erase(rest.begin(), rest.end());
+  coordinates.erase(std::unique(coordinates.begin(), coordinates.end()), coordinates.end());
   return coordinates;
 }
 

@@ -74,10 +74,10 @@ GroupLayout lay_out_group(std::span<const DeviceId> devices, const network::Fabr
   for (const std::vector<std::uint32_t>& node : layout.nodes)
     layout.shape.fullest = std::max(layout.shape.fullest, static_cast<std::uint32_t>(node.size()));
   if (fabric.type_count() > 1) {
-    for (const DeviceId device : devices) layout.shape.types.push_back(fabric.type_of(device));
-    std::ranges::sort(layout.shape.types);
-    const auto rest = std::ranges::unique(layout.shape.types);
-    layout.shape.types.erase(rest.begin(), rest.end());
+    auto& types = layout.shape.types;
+    for (const DeviceId device : devices) types.push_back(fabric.type_of(device));
+    std::ranges::sort(types);
+    types.erase(std::unique(types.begin(), types.end()), types.end());
   }
   layout.shape.nodes = static_cast<std::uint32_t>(layout.nodes.size());
   for (const collectives::NodePattern pattern :

@@ -59,6 +59,31 @@ TEST_CASE("a ring of many ranks has its longest chain in time linear in the rank
   CHECK(longest_chain(schedule, [](std::uint32_t, std::uint32_t) { return Duration(3); }) == Duration(3 * 1'999'998));
 }
 
+TEST_CASE("the longest chain of ranks in lockstep is of all steps") {
+  int in_lockstep = 0;
+  for (const Algorithm& algorithm : algorithms())
+    for (const CollectiveKind kind : kAllCollectiveKinds) {
+      if (!algorithm.supports(kind)) continue;
+      for (std::uint32_t ranks = 1; ranks <= 17; ++ranks) {
+        const Schedule schedule = make_schedule(algorithm, {kind, ranks, 0, Bytes(1000), {}, std::nullopt});
+        if (!schedule.is_lockstep()) continue;
+        ++in_lockstep;
+        INFO(algorithm.name << ' ' << name_of(kind) << " of " << ranks);
+        const auto all_alike = [](std::uint32_t, std::uint32_t) { return Duration(3); };
+        CHECK(longest_chain(schedule, all_alike) == Duration(3 * schedule.sends(0)));
+      }
+    }
+  CHECK(in_lockstep > 50);
+  const auto all_reduce = [](const char* algorithm, std::uint32_t ranks) {
+    return make_schedule(*find_algorithm(algorithm),
+                         {CollectiveKind::kAllReduce, ranks, 0, Bytes(1000), {}, std::nullopt});
+  };
+  CHECK(all_reduce("ring", 5).is_lockstep());
+  CHECK(all_reduce("halving-doubling", 8).is_lockstep());
+  CHECK_FALSE(all_reduce("halving-doubling", 6).is_lockstep());  // two wait for the others
+  CHECK_FALSE(all_reduce("direct", 8).is_lockstep());            // sends to all at once
+}
+
 TEST_CASE("the steps of a uniform ring are all alike") {
   for (const Algorithm& algorithm : algorithms())
     for (const CollectiveKind kind : kAllCollectiveKinds) {

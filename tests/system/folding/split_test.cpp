@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Classes come apart when what tells them apart is first used, and not before.
 #include <catch2/catch.hpp>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,40 @@ TEST_CASE("a message under way comes apart with its sender and its receiver") {
     REQUIRE(classes_of(outcome.steps) == std::vector<std::uint32_t>{6});
     CHECK(outcome.steps[0].time == Time(Duration(300'000'000)));
   }
+}
+
+TEST_CASE("members of a call in lockstep come apart while it is under way") {
+  // On each of four nodes all reduce over NVLink. Meanwhile ranks meet those of other nodes: some of all, some of two.
+  Experiment experiment = read_machine_text("cluster: dgx-a100\nnodes: 4\ncollectives: {library: fixed}\n");
+  JobBuilder builder(32);
+  std::vector<GroupId> nodes, across(32);
+  for (std::uint32_t node = 0; node < 4; ++node) {
+    std::vector<std::uint32_t> members(8);
+    std::iota(members.begin(), members.end(), 8 * node);
+    nodes.push_back(builder.group("node" + std::to_string(node), members));
+  }
+  for (std::uint32_t rank = 0; rank < 8; ++rank) {
+    across[rank] = builder.group("across" + std::to_string(rank),
+                                 rank == 0 ? std::vector<std::uint32_t>{0, 8, 16, 24} : std::vector{rank, rank + 8});
+    across[rank + 16] = rank == 0 ? across[0] : builder.group("beyond" + std::to_string(rank), {rank + 16, rank + 24});
+    across[rank + 8] = across[rank];
+    across[rank + 24] = across[rank + 16];
+  }
+  for (std::uint32_t rank = 0; rank < 32; ++rank) {
+    const NodeId reduced = builder.collective(rank, CollectiveKind::kAllReduce, Bytes(100'000'000), nodes[rank / 8]);
+    const NodeId work = builder.compute(rank, Duration(100'000'000));
+    const NodeId met = builder.collective(rank, CollectiveKind::kAllReduce, Bytes(1000), across[rank], {work});
+    builder.collective(rank, CollectiveKind::kAllReduce, Bytes(100'000'000), nodes[rank / 8], {reduced, met});
+  }
+  const Job job = builder.build();
+  const auto model = network_of(experiment);
+  const Outcome outcome = fold_and_compare(job, experiment.fabric, experiment.simulation, model);
+  REQUIRE(outcome.steps.size() == 1);
+  CHECK(outcome.steps.front().time == Time(Duration(100'000'000)));
+  CHECK(outcome.end(0, NodeId(0)) > outcome.steps.front().time);
+  experiment.simulation.fast_forward = false;
+  const Outcome step_by_step = fold_and_compare(job, experiment.fabric, experiment.simulation, model);
+  CHECK(step_by_step.totals.events > outcome.totals.events + 2);
 }
 
 TEST_CASE("a slow rank, or a slow NIC, of a training step tells the others apart only when they hear of it") {
