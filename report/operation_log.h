@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
@@ -62,8 +63,10 @@ class OperationLog final : public system::SimulationObserver {
     for (auto at = operations.begin();;) {
       at = std::adjacent_find(at, operations.end(), disordered);
       if (at == operations.end()) return;
-      const auto [first, last] = std::ranges::equal_range(operations, at->end, {}, &system::OperationRecord::end);
-      std::ranges::sort(first, last, {}, &system::OperationRecord::number);
+      const auto is_later = [&](const auto& other) { return other.end != at->end; };
+      const auto last = std::find_if(at, operations.end(), is_later);
+      const auto first = std::find_if(std::make_reverse_iterator(at), operations.rend(), is_later).base();
+      std::sort(first, last, [](const auto& one, const auto& next) { return one.number < next.number; });
       at = last;
     }
   }
