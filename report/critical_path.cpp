@@ -76,7 +76,8 @@ class History {
   const OperationRecord* of_node(NodeId node) const { return by_number_[graph_.number(node)]; }
   std::span<const OperationRecord* const> calls(std::uint32_t slot) const { return calls_[slot]; }
   std::span<const OperationRecord> ended_at(Time time) const {
-    return std::ranges::equal_range(operations_, time, {}, &OperationRecord::end);
+    const auto first = std::ranges::lower_bound(operations_, time, {}, &OperationRecord::end);
+    return {first, std::ranges::upper_bound(first, operations_.end(), time, {}, &OperationRecord::end)};
   }
 
  private:

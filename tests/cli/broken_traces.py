@@ -180,6 +180,7 @@ GROUP_FILES = [
     groups("A folder in place of the groups file", None, "is a directory, expected a file"),
     groups("A groups file that is no JSON", "a: [0, 1]\n", "groups.json:1:1: error: not JSON"),
     groups("A groups file that is empty", "", "groups.json:1:1: error: not JSON"),
+    groups("A groups file of a number with a quote behind", "2\"", "groups.json:1:1: error: the groups are 2"),
     groups("A groups file that is a list", "[[0, 1]]", "groups.json:1:1: error: the groups are",
            "expected {\"name\": [global ranks], ...}"),
     groups("A group that is a number", "{\"a\": 3}", "groups.json:1:7: error: group \"a\" is", "not a list of ranks"),

@@ -15,7 +15,7 @@ TEST_CASE("no message, piece, combine or dependency of a schedule can be changed
   for (const Case& c : every_case())
     for (const std::uint32_t ranks : {2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U, 16U, 17U})
       for (const std::uint32_t root : some_roots(c.kind, ranks)) {
-        const Exchange exchange = expand(schedule_of(c, ranks, root));
+        const collectives::Exchange exchange = collectives::expand(schedule_of(c, ranks, root));
         const MutationReport report = try_mutations(exchange, most_messages(ranks), ranks, waits_of(c));
         INFO(title(c, ranks, root));
         // every message can at least be left out and combined wrongly

@@ -313,7 +313,7 @@ void check_depth(int depth, Event event, JsonText& text) {
 }
 
 [[noreturn]] void refuse_chrome_trace(JsonText& text) {
-  text.fail(text.start_of(text.token()), "this is a Chrome or Kineto trace (\"traceEvents\"), expected a Chakra trace",
+  text.fail(text.start_of(text.token(true)), "this is a Chrome or Kineto trace (\"traceEvents\"), expected a Chakra trace",
             "make Chakra traces of it: `orrery workload import PROFILE... -o DIR`; or link it with its PyTorch "
             "execution trace (chakra_trace_link) and convert that (chakra_converter PyTorch)");
 }
@@ -385,7 +385,7 @@ class JsonReader {
     }
     node_start_ = text_.offset() - 1;
     if (event != Event::object_start)
-      text_.fail(event == Event::value ? text_.start_of(text_.token()) : node_start_, "a node is not a JSON object",
+      text_.fail(event == Event::value ? text_.start_of(text_.token(value.is_string())) : node_start_, "a node is not a JSON object",
                  kExpectedNode);
     keys_.assign(1, {});
     return true;
@@ -408,7 +408,7 @@ class JsonReader {
       keys_[level].clear();
     }
     if (event == Event::key && !keys_[level - 1].insert(value.get_ref<const std::string&>()).second)
-      text_.fail(text_.start_of(text_.token()),
+      text_.fail(text_.start_of(text_.token(true)),
                  fmt::format("the key \"{}\" is given twice", printable(value.get_ref<const std::string&>())));
     return true;
   }

@@ -67,7 +67,7 @@ void JsonText::parse(const Callback& callback) {
   } catch (const nlohmann::json::parse_error& error) {
     fail_at(start + std::max<std::size_t>(error.byte, 1) - 1, error);
   } catch (const nlohmann::json::exception& error) {
-    fail_at(start_of(token()), error);
+    fail_at(start_of(token(false)), error);  // a number beyond its range
   }
 }
 
@@ -77,8 +77,7 @@ char JsonText::peek() {
   return offset() == text_.size() ? '\0' : *read_;
 }
 
-std::string_view JsonText::token() const {
-  const bool is_string = offset() > 1 && text_[offset() - 1] == '"';
+std::string_view JsonText::token(bool is_string) const {
   if (!is_string) {
     const std::size_t end = text_.find_last_of(kJsonWord, offset() - 1) + 1;
     const std::size_t start = text_.find_last_not_of(kJsonWord, end - 1) + 1;

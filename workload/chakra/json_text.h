@@ -32,8 +32,9 @@ class JsonText {
   bool at_end() { return peek() == '\0' && read_ == text_.data() + text_.size(); }
   // How far the text is read: within an event one character behind a number, and right behind anything else.
   std::size_t offset() const { return static_cast<std::size_t>(read_ - text_.data()); }
-  // Within the event of a key or scalar, its text; and where a part of the text starts.
-  std::string_view token() const;
+  // Within the event of a key or a scalar, its text: of strings with their quotes, of others (numbers, true) the word,
+  // which a quote may follow without a space. And where a part of the text starts.
+  std::string_view token(bool is_string) const;
   std::size_t start_of(std::string_view part) const { return static_cast<std::size_t>(part.data() - text_.data()); }
 
   Location location(std::size_t offset);

@@ -61,12 +61,13 @@ class GroupsReader {
     if (depth == 2 && value.is_number_unsigned())
       member(value.get<std::uint64_t>());
     else
-      misplaced(depth, start_of_token(),
-                value.is_string() ? in_quotes(value.get_ref<const std::string&>()) : printable(text_.token(), 40));
+      misplaced(depth, text_.start_of(text_.token(value.is_string())),
+                value.is_string() ? in_quotes(value.get_ref<const std::string&>()) : printable(text_.token(false), 40));
     return false;
   }
 
-  std::size_t start_of_token() const { return text_.start_of(text_.token()); }
+  std::size_t start_of_key() const { return text_.start_of(text_.token(true)); }
+  std::size_t start_of_number() const { return text_.start_of(text_.token(false)); }
 
   void fail(std::size_t offset, std::string message) {
     diagnostics_.error(text_.location(offset), std::move(message), kExpected);
@@ -89,23 +90,23 @@ class GroupsReader {
   }
 
   void start_group(const std::string& name) {
-    group_ = {name, {}, text_.location(start_of_token()).line};
+    group_ = {name, {}, text_.location(start_of_key()).line};
     members_.clear();
     broken_ = false;
-    if (!names_.insert(name).second) fail(start_of_token(), fmt::format("group {} is given twice", in_quotes(name)));
+    if (!names_.insert(name).second) fail(start_of_key(), fmt::format("group {} is given twice", in_quotes(name)));
   }
 
   void member(std::uint64_t rank) {
     if (rank > UINT32_MAX)
-      fail(start_of_token(), fmt::format("group {}: {} is not a rank", in_quotes(group_.name), rank));
+      fail(start_of_number(), fmt::format("group {}: {} is not a rank", in_quotes(group_.name), rank));
     else if (!members_.insert(rank).second)
-      fail(start_of_token(), fmt::format("group {} has rank {} twice", in_quotes(group_.name), rank));
+      fail(start_of_number(), fmt::format("group {} has rank {} twice", in_quotes(group_.name), rank));
     else
       group_.members.push_back(RankId(static_cast<std::uint32_t>(rank)));
     if (rank > UINT32_MAX) return;
     ranks_.insert(static_cast<std::uint32_t>(rank));
     if (rank < traces_.ranks) return;
-    if (!absent_) absent_ = Absent{text_.location(start_of_token()), group_.name};
+    if (!absent_) absent_ = Absent{text_.location(start_of_number()), group_.name};
     broken_ = true;
   }
 
