@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <ranges>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -174,12 +173,13 @@ class Backward {
     for (std::uint32_t vertex = 0; vertex < vertices_.size(); ++vertex)
       if (vertices_[vertex].waits_for == 0) known.push_back(vertex);
     for (std::size_t next = 0; next < known.size(); ++next)
-      for (const Edge& edge : std::ranges::equal_range(edges_, known[next], {}, &Edge::to)) {
-        Vertex& from = vertices_[edge.from];
-        const Vertex& to = vertices_[edge.to];
-        const Time by = to.latest - (edge.to_end || to.is_meeting ? Duration::zero() : length_of(to)) - edge.lag;
-        from.latest = std::min(from.latest, edge.from_start ? by + length_of(from) : by);
-        if (--from.waits_for == 0) known.push_back(edge.from);
+      for (auto edge = std::ranges::lower_bound(edges_, known[next], {}, &Edge::to);
+           edge != edges_.end() && edge->to == known[next]; ++edge) {
+        Vertex& from = vertices_[edge->from];
+        const Vertex& to = vertices_[edge->to];
+        const Time by = to.latest - (edge->to_end || to.is_meeting ? Duration::zero() : length_of(to)) - edge->lag;
+        from.latest = std::min(from.latest, edge->from_start ? by + length_of(from) : by);
+        if (--from.waits_for == 0) known.push_back(edge->from);
       }
     ORRERY_ASSERT(known.size() == vertices_.size());
   }
@@ -244,7 +244,8 @@ class Backward {
     begins_.assign(vertices_.size(), {});
     Delay of_finish;
     const auto count = [](Duration duration) { return static_cast<double>(duration.count()); };
-    for (const std::uint32_t vertex : std::views::reverse(order_)) {
+    for (auto next = order_.rbegin(); next != order_.rend(); ++next) {
+      const std::uint32_t vertex = *next;
       const Vertex& from = vertices_[vertex];
       Delay end = delays_[vertex];
       const double length = count(length_of(from));

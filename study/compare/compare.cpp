@@ -105,7 +105,7 @@ std::string settings_text(const std::vector<NamedResult>& runs) {
   if (differences.empty()) return "\nno setting differs\n";
   const std::size_t most = std::min(differences.size(), kMost);
   const auto is_value = [](const SettingDifference& one) { return one.key != "name" && !one.key.ends_with(".name"); };
-  if (differences.size() > most) std::ranges::stable_partition(differences, is_value);
+  if (differences.size() > most) std::stable_partition(differences.begin(), differences.end(), is_value);
   report::Table table;
   table.column("setting", report::Table::Align::kLeft);
   table.column("first", report::Table::Align::kLeft);

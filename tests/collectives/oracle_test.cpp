@@ -9,6 +9,7 @@
 namespace orrery {
 namespace {
 
+using collectives::Combine;
 using collectives::Exchange;
 using collectives::Message;
 using collectives::Verdict;

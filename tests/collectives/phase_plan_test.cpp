@@ -10,6 +10,7 @@
 namespace orrery {
 namespace {
 
+using collectives::plan_phases;
 using enum CollectiveKind;
 constexpr std::array<collectives::PlanAxis, 3> kAxes = {collectives::PlanAxis{2, 0}, collectives::PlanAxis{3, 1},
                                                         collectives::PlanAxis{4, 2}};

@@ -8,6 +8,8 @@
 namespace orrery {
 namespace {
 
+using collectives::find_algorithm;
+using collectives::SlotRange;
 using enum CollectiveKind;
 
 collectives::Schedule direct(CollectiveKind kind, std::uint32_t ranks, std::optional<std::uint32_t> window) {
