@@ -102,16 +102,26 @@ void check_options(const CollectiveCommandOptions& options, const Outputs& outpu
   outputs.check();
 }
 
+Page page_of_tables(const study::BenchmarkOperation& operation, const Answers& answers) {
+  nlohmann::ordered_json tables = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < answers.tables.size(); ++i)
+    tables.push_back({{"name", answers.names[i]}, {"document", study::to_json(answers.tables[i])}});
+  return page_of(fmt::format("orrery collective --op {}", operation.name), "collective", {{"tables", std::move(tables)}});
+}
+
 void collective(const CollectiveCommandOptions& options, const Session& session) {
   const Outputs& outputs = session.outputs;
   const bool is_each = asks_for_each(options);
   check_options(options, outputs);
   const study::BenchmarkOperation operation = study::benchmark_operation_named(options.operation, "--op");
   const std::vector<Bytes> sizes = study::sizes_of(options.sizes, operation);
+  if (options.steps && outputs.wants_page())
+    throw InputError({"--html"}, "a schedule has no page, which --steps asks for", "leave one of them out");
   if (options.steps) return give_steps(options, operation, sizes, session);
   refuse_input(options.plot);
   check_writable(options.plot);
-  refuse_same_file({"--json", session.outputs.json}, {"--plot", options.plot});
+  refuse_same_file({"--json", outputs.json}, {"--plot", options.plot});
+  refuse_same_file({"--html", outputs.html}, {"--plot", options.plot});
   if (!options.plot.empty() && sizes.back() == Bytes(0))
     throw InputError({"--plot"}, fmt::format("{} has no sizes to draw", operation.name), "leave --plot out");
   Answers answers;
@@ -127,7 +137,9 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
   if (!is_each)
     answers.text = answers.tables.size() == 1 ? study::collective_text(answers.tables.front())
                                               : study::side_by_side_text(answers.tables);
-  outputs.give({answers.text, study::to_json(answers.tables.front())});
+  Answer answer{answers.text, study::to_json(answers.tables.front())};
+  if (outputs.wants_page()) answer.page = page_of_tables(operation, answers);
+  outputs.give(answer);
   if (!options.plot.empty()) write_file(options.plot, study::collective_plot(answers.tables, answers.names));
 }
 
@@ -213,6 +225,7 @@ void add_collective_command(CLI::App& app, Session& session) {
   command.add_flag("--steps", options.steps,
                    "Print who sends what to whom in each round instead, for at most 64 ranks (library fixed)");
   add_outputs(command, session);
+  add_html(command, session, "times and bandwidths over size as a page");
   add_set(command, question.settings, "network.model=flow");
   command.callback([&] { collective(options, session); });
 }

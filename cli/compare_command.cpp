@@ -120,7 +120,9 @@ void compare(const CompareOptions& options, const Session& session) {
     results.push_back({side.name, &run.result});
     if (sides.size() == 2) results.back().path = report::critical_path(run.job, run.log, run.acting, run.result);
   }
-  session.outputs.give({study::comparison_text(results), study::comparison_json(results)});
+  Answer answer{study::comparison_text(results), study::comparison_json(results)};
+  if (session.outputs.wants_page()) answer.page = page_of("orrery compare", "comparison", answer.document);
+  session.outputs.give(answer);
 }
 
 }  // namespace
@@ -146,6 +148,7 @@ void add_compare_command(CLI::App& app, Session& session) {
       ->take_all();
   add_experiment_options(command, session);
   add_outputs(command, session);
+  add_html(command, session, "what differs as a page");
   command.callback([&] {
     try {
       compare(options, session);

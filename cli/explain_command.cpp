@@ -26,7 +26,10 @@ void explain(const ExplainOptions& options, const Session& session) {
       {options.experiment, session.settings, session.allow_oom, options.jobs}, session.files, progress.of("variants"));
   progress.clear();
   print_warnings(explanation.warnings);
-  session.outputs.give({study::explanation_text(explanation), study::explanation_json(explanation)});
+  Answer answer{study::explanation_text(explanation), study::explanation_json(explanation)};
+  if (session.outputs.wants_page())
+    answer.page = page_of(fmt::format("orrery explain {}", options.experiment), "explanation", answer.document);
+  session.outputs.give(answer);
 }
 
 }  // namespace
@@ -43,6 +46,7 @@ void add_explain_command(CLI::App& app, Session& session) {
   add_experiment_options(command, session);
   add_jobs(command, options.jobs, "simulations");
   add_outputs(command, session, "summary.txt and result.json");
+  add_html(command, session, "it as a page");
   command.callback([&] { explain(options, session); });
 }
 

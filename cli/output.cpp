@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 #include <spdlog/formatter.h>
@@ -19,6 +20,7 @@
 
 #include "core/input_files.h"
 #include "core/output_file.h"
+#include "report/page/page.h"
 
 namespace orrery::cli {
 namespace {
@@ -138,11 +140,23 @@ Json to_json(const Failure& failure) {
   return json;
 }
 
+Page page_of(std::string title, std::string_view kind, const Json& document) {
+  return {std::move(title), {{"kind", kind}, {"document", document}}};
+}
+
 void Outputs::check(std::span<const std::string> files) const {
   check_writable(json);
+  check_file("--html", html);
+  refuse_same_file({"--json", json}, {"--html", html});
   if (out.empty()) return;
   make_folder(out, files);
   for (const char* file : {"/result.json", "/summary.txt"}) check_writable(out + file);
+  std::vector<std::string> all(files.begin(), files.end());
+  all.insert(all.end(), {"result.json", "summary.txt"});
+  for (const std::string& file : all) {
+    refuse_same_file({"--json", json}, {"--out", out + "/" + file});
+    refuse_same_file({"--html", html}, {"--out", out + "/" + file});
+  }
 }
 
 void Outputs::give(const Answer& answer) const {
@@ -152,6 +166,7 @@ void Outputs::give(const Answer& answer) const {
     write_file(out + "/" + answer.text_name, answer.text);
   }
   if (json != "-") print_text(answer.text);
+  if (wants_page() && answer.page) write_file(html, report::page_text(answer.page->title, answer.page->data));
 }
 
 void refuse_input(const std::string& path) {

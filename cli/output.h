@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,17 +73,29 @@ Failure failure_of(const StuckError& error);
 nlohmann::ordered_json to_json(const Failure& failure);
 nlohmann::ordered_json to_json(const Problem& problem);
 
-// What a command answers: as text and as a document, both also for a folder.
+// A page for a browser (report/page/page.h).
+struct Page {
+  std::string title;
+  nlohmann::ordered_json data;
+};
+// That of a document; `kind` is one of the scripts in report/page.
+Page page_of(std::string title, std::string_view kind, const nlohmann::ordered_json& document);
+
+// What a command answers: as text and as a document, both also for a folder, and as a page if it is asked for one.
 struct Answer {
   std::string text;
   nlohmann::ordered_json document;
   std::string text_name = "summary.txt";
+  std::optional<Page> page{};
 };
 
-// Where answers go besides standard output, as --json and --out say.
+// Where answers go besides standard output, as --json, --out and --html say.
 struct Outputs {
-  std::string json;  // a file; "-": standard output, in place of the text; empty: nowhere
-  std::string out;   // a folder; empty: nowhere
+  std::string json;    // a file; "-": standard output, in place of the text; empty: nowhere
+  std::string out;     // a folder; empty: nowhere
+  std::string html{};  // a file; empty: nowhere
+
+  bool wants_page() const { return !html.empty(); }
 
   // Before the work: InputError if it is plain already that something cannot be written, or would be written over what
   // was read (core/input_files.h). Makes the folder, which will hold `files` and the answer.

@@ -48,7 +48,6 @@ struct RunOptions {
   bool details = false;
   std::string timeline;
   std::string timeline_ranks = "classes";
-  std::string html;
 };
 
 // Runs it again with every rank by itself. The first difference, "" if there is none.
@@ -183,10 +182,9 @@ void write_timeline(const RunOptions& options, const experiment::Run& run, const
         printable(options.timeline, 300), rounded(size.merged));
 }
 
-void write_page(const RunOptions& options, const experiment::Run& run) {
+Page page_of(const RunOptions& options, const experiment::Run& run) {
   const report::TimelineSource source{run.job, run.training, run.log, run.acting, run.result};
-  write_file(options.html,
-             report::page_text(fmt::format("orrery run {}", options.experiment), report::run_page(source, run.path)));
+  return {fmt::format("orrery run {}", options.experiment), report::run_page(source, run.path)};
 }
 
 // Which options but --set the result depends on.
@@ -253,18 +251,12 @@ void add_interval(const study::JobKind& kind, const Session& session, report::Re
 // Before the work: they can be written, and of the files that a run writes no two are the same.
 void check_files(const RunOptions& options, const Outputs& outputs) {
   check_file("--timeline", options.timeline);
-  check_file("--html", options.html);
-  refuse_same_file({"--json", outputs.json}, {"--html", options.html});
-  refuse_same_file({"--timeline", options.timeline}, {"--html", options.html});
+  refuse_same_file({"--timeline", options.timeline}, {"--html", outputs.html});
   refuse_same_file({"--json", outputs.json}, {"--timeline", options.timeline});
   if (outputs.out.empty()) return;
   for (const std::string& name : {std::string("result.json"), std::string("summary.txt"),
-                                  table_file(options, "operations"), table_file(options, "memory")}) {
-    const std::string file = outputs.out + "/" + name;
-    refuse_same_file({"--json", outputs.json}, {"--out", file});
-    refuse_same_file({"--timeline", options.timeline}, {"--out", file});
-    refuse_same_file({"--html", options.html}, {"--out", file});
-  }
+                                  table_file(options, "operations"), table_file(options, "memory")})
+    refuse_same_file({"--timeline", options.timeline}, {"--out", outputs.out + "/" + name});
 }
 
 // The critical path, and how much slower what is beside it may be.
@@ -327,9 +319,9 @@ void run(RunOptions& options, Session& session) {
     answer.document["error"] = to_json(Failure{kCheckFailed, {{Severity::kError, {}, difference, {}}}});
   }
   if (!outputs.out.empty()) write_folder(outputs.out, options, run, ranks, answer);
-  Outputs{outputs.json, {}}.give(answer);
+  if (outputs.wants_page()) answer.page = page_of(options, run);
+  Outputs{outputs.json, {}, outputs.html}.give(answer);
   if (!options.timeline.empty()) write_timeline(options, run, timeline_ranks);
-  if (!options.html.empty()) write_page(options, run);
 }
 
 }  // namespace
@@ -369,10 +361,7 @@ void add_run_command(CLI::App& app, Session& session) {
                   "Ranks in the timeline, as for --ranks (default: classes)")
       ->type_name("RANKS")
       ->needs(timeline);
-  command
-      .add_option("--html", options.html,
-                  "Write all of it as one page for a browser: a timeline that zooms, links, memory, the critical path")
-      ->type_name("FILE");
+  add_html(command, session, "all of it as one page (a timeline that zooms, links, memory, the critical path)");
   command.add_flag("--deterministic", options.deterministic, "Omit wall time and memory use from the JSON");
   CLI::Option* no_fold =
       command.add_flag("--no-fold", options.no_fold, "Simulate every rank (default: one of each class)");

@@ -124,6 +124,10 @@ void add_outputs(CLI::App& command, Session& session, const std::string& files) 
   command.add_option("--out", session.outputs.out, fmt::format("Write {} to this folder", files))->type_name("DIR");
 }
 
+void add_html(CLI::App& command, Session& session, const std::string& what) {
+  command.add_option("--html", session.outputs.html, fmt::format("Write {} for a browser", what))->type_name("FILE");
+}
+
 void add_set(CLI::App& command, std::vector<std::string>& settings, const std::string& example) {
   command
       .add_option("--set", settings,

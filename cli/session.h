@@ -60,6 +60,8 @@ CLI::Validator one_of(const std::string& name, std::vector<std::string> names);
 // --json and --out; `files` says what the folder holds.
 void add_outputs(CLI::App& command, Session& session, const std::string& files = "result.json and summary.txt");
 void add_json(CLI::App& command, Session& session);
+// --html; `what` as "all of it as one page for a browser".
+void add_html(CLI::App& command, Session& session, const std::string& what);
 
 // --set; `settings` as --set has them. `example` as "nodes=4".
 void add_set(CLI::App& command, std::vector<std::string>& settings, const std::string& example);

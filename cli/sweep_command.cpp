@@ -118,6 +118,8 @@ int sweep(const SweepCommandOptions& options, const Session& session) {
     spdlog::info("wrote {} of {} result-NUMBER.json to {}", written, points.size(), out);
     write_file(out + "/points.csv", study::sweep_csv(sweep, points));
   }
+  if (session.outputs.wants_page())
+    answer.page = page_of(fmt::format("orrery sweep {}", options.file), "sweep", answer.document);
   session.outputs.give(answer);
   return failure ? failure->exit_code : kDone;
 }
@@ -133,6 +135,7 @@ void add_sweep_command(CLI::App& app, Session& session) {
   add_experiment_options(command, session);
   add_jobs(command, options.jobs, "points to simulate");
   add_outputs(command, session, "points.csv, table.txt, result.json and each point's result-NUMBER.json");
+  add_html(command, session, "all points as a page (curves, time against memory)");
   command.callback([&] { session.exit_code = sweep(options, session); });
 }
 

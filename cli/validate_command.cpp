@@ -183,6 +183,8 @@ void validate(const ValidateOptions& options, const Session& session) {
   check_file("--page", options.page);
   check_file("--errors", options.errors);
   refuse_same_file({"--json", session.outputs.json}, {"--page", options.page});
+  refuse_same_file({"--html", session.outputs.html}, {"--page", options.page});
+  refuse_same_file({"--html", session.outputs.html}, {"--errors", options.errors});
   refuse_same_file({"--errors", options.errors}, {"--page", options.page});
   refuse_same_file({"--json", session.outputs.json}, {"--errors", options.errors});
   Answer answer{{}, {{"schema", "orrery.validation/1"}, {"version", kVersion}}};
@@ -193,6 +195,7 @@ void validate(const ValidateOptions& options, const Session& session) {
   if (wants(options, "training")) add(answer, "training", validate_jobs(options, session, sections));
   if (wants(options, "traces")) add(answer, "traces", validate_replays(options, session));
   if (!options.page.empty()) write_page(options.page, sections);
+  if (session.outputs.wants_page()) answer.page = page_of("orrery validate", "validation", answer.document);
   session.outputs.give(answer);
 }
 
@@ -238,6 +241,7 @@ void add_validate_command(CLI::App& app, Session& session) {
       .expected(1)
       ->take_all();
   add_outputs(command, session);
+  add_html(command, session, "predicted against measured as a page");
   command.callback([&] { validate(options, session); });
 }
 

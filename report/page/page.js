@@ -23,6 +23,8 @@ const STYLES = {
   bubble: ["#c9ced6", "/"],
   wait: ["#c9ced6", "dots"],
   idle: ["#e6e9ed", "none"],
+  more: ["#d55e00", "none"],
+  less: ["#009e73", "/"],
 };
 const OTHER_STYLES = [["#d55e00", "-"], ["#7b6fd0", "/"], ["#b8a900", "x"], ["#4c9a8a", "|"], ["#b0706b", "\\"]];
 const others = new Map();

@@ -249,8 +249,3 @@ class Timeline {
     context.fillText(text, left + 4, y + TRACK / 2 - 1);
   }
 }
-
-// Last of the scripts, so that all of them are there.
-document.querySelector("noscript")?.remove();
-page.kinds[page.data.kind](page.data);
-page.ready = true;

@@ -110,6 +110,74 @@ def check_keys(checks, page, what):
     checks.check(page.value(SHOWN) == whole, f"{what}: there is no more than all", page.value(SHOWN))
 
 
+# By the page: its command, its headings, and what shows that its numbers are the document's.
+OTHERS = {
+    "compare.html": (
+        ["compare", STUDIES / "gpt3-175b-128-a100.yaml", STUDIES / "gpt3-175b-128-a800.yaml"],
+        ["Where the time goes", "What makes the difference", "Settings that differ", "Operations of the critical path"],
+        lambda data: [run["time_s"] for run in data["runs"]]),
+    "explain.html": (["explain", "job.yaml"], ["Resources", "Other plans"], lambda data: [data["iteration_time_s"]]),
+    "sweep.html": (["sweep", STUDIES / "smoke-sweep.yaml"], ["Time", "Time against memory", "Points"],
+                   lambda data: [min(point["iteration_time_s"] for point in data["points"])]),
+    "collective.html": (
+        ["collective", "--cluster", "dgx-a100", "--op", "all_reduce", "-b", "1K", "-e", "1G", "-f", "4"],
+        ["Time over size", "Bus bandwidth over size", "Numbers"], lambda data: [data["rows"][-1]["time_us"] * 1e-6]),
+    "validate.html": (["validate", "nccl", "experts"], ["Collectives", "Exchanges of experts"], lambda data: []),
+}
+
+
+def digits(seconds):
+    """As the page writes them."""
+    for unit in (1, 1e3, 1e6, 1e9):
+        if seconds * unit >= 1:
+            return f"{float(f'{seconds * unit:.4g}'):g}"
+    return "0"
+
+
+def check_others(checks, program, folder):
+    """The pages of other commands, each as told by the document of the same command."""
+    for name, (command, headings, times) in OTHERS.items():
+        outcome = program.run([*command, "--html", name, "--json", "-"], folder, seconds=60)
+        if not checks.check(outcome.code == 0 and not outcome.broken, f"{name} is written", outcome.stderr):
+            continue
+        document = json.loads(outcome.stdout)
+        text = (Path(folder) / name).read_text()
+        check_text(checks, name, text)
+        data = data_of(text)["document"]
+        held = data["tables"][0]["document"] if name == "collective.html" else data
+        checks.check(held == document, f"{name} holds what --json does")
+        if chromium.program() is None:
+            continue
+        for dark in (False, True):
+            with chromium.Page((Path(folder) / name).as_uri(), dark) as page:
+                what = f"{name}, {'dark' if dark else 'light'}"
+                checks.check(page.value("page.ready"), f"{what}: it is drawn", page.problems)
+                found = page.value("[...document.querySelectorAll('h2')].map(one => one.textContent)")
+                checks.check(found == headings, f"{what}: its parts are there", found)
+                shown = page.value("document.querySelector('main').textContent")
+                checks.check(all(digits(time) in shown for time in times(document)), f"{what}: it shows the times")
+                checks.check(page.value("document.querySelectorAll('svg[role=img]:not([aria-label])').length") == 0
+                             and page.value("document.querySelectorAll('svg[role=img] rect, svg[role=img] .mark').length") > 2,
+                             f"{what}: charts have names and marks")
+                checks.check(not re.search(r"NaN|undefined|Infinity", shown), f"{what}: every number is one")
+                checks.check(page.value("[...document.querySelectorAll('svg *')].every(one => "
+                                        "[...one.attributes].every(of => !/NaN|undefined/.test(of.value)))"),
+                             f"{what}: everything has a place")
+                check_sorting(checks, page, what)
+                checks.check(page.value("document.documentElement.scrollWidth <= innerWidth"), f"{what}: it fits the width")
+                checks.check(not page.problems, f"{what}: no error, and nothing asked for", page.problems)
+
+
+def check_sorting(checks, page, what):
+    """A click on the heading of numbers sorts: the largest first, then the smallest."""
+    page.value("(window.heads = [...document.querySelectorAll('th button')]).length")
+    page.value("heads[heads.length - 1].click()")
+    down = page.value("[...document.querySelectorAll('th[aria-sort]')].pop().getAttribute('aria-sort')")
+    page.value("heads[heads.length - 1].click()")
+    up = page.value("[...document.querySelectorAll('th[aria-sort]')].pop().getAttribute('aria-sort')")
+    checks.check((down, up) == ("descending", "ascending"), f"{what}: tables sort", (down, up))
+
+
 def main():
     checks, program = Checks(), Program(sys.argv[1])
     with scratch_folder() as folder:
@@ -126,6 +194,7 @@ def main():
         outcome = program.run(["run", "job.yaml", "--html", "no/such/page.html"], folder)
         checks.check(outcome.code == 2 and "no/such/page.html" in outcome.stderr and not outcome.stdout,
                      "a page that cannot be written is refused before the run", outcome.stderr)
+        check_others(checks, program, folder)
         if chromium.program() is None:
             print("SKIPPED: chromium is not installed, so no page was opened")
         else:
