@@ -2,6 +2,8 @@
 #include "report/result.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -99,9 +101,32 @@ Duration iteration_time(const Result& result) {
   return (result.finish.time_since_epoch() - result.initial) / result.iterations;
 }
 
+std::vector<KernelFigures> kernel_figures(const workload::TrainingFacts& facts) {
+  std::map<std::pair<std::string, std::string>, KernelFigures> sums;
+  const auto steps = static_cast<double>(std::max<std::int64_t>(facts.workers * facts.iterations, 1));
+  for (const workload::ProgramKernels& program : facts.kernels)
+    for (const workload::KernelUse& use : program.uses) {
+      const double count = static_cast<double>(program.ranks * use.count) / steps;
+      std::string kind(workload::kind_of(use.op)), sizes = workload::sizes_of(use.op);
+      KernelFigures& sum = sums[{kind, sizes}];
+      sum.kind = std::move(kind);
+      sum.sizes = std::move(sizes);
+      sum.count += count;
+      sum.seconds += count * seconds(use.each);
+      sum.flops += count * static_cast<double>(workload::flops_of(use.op).count());
+      sum.bytes += count * static_cast<double>(workload::bytes_of(use.op).count());
+    }
+  std::vector<KernelFigures> kernels;
+  for (auto& [key, sum] : sums) kernels.push_back(std::move(sum));
+  std::ranges::stable_sort(kernels, std::ranges::greater{}, &KernelFigures::seconds);
+  return kernels;
+}
+
 TrainingFigures training_figures(const workload::TrainingFacts& facts, const DevicesInUse& devices,
                                  Duration iterations) {
   TrainingFigures figures;
+  figures.kernels = kernel_figures(facts);
+  figures.peak = devices.peak;
   const double rank_seconds =
       seconds(iterations) / static_cast<double>(facts.iterations) * static_cast<double>(facts.workers);
   if (rank_seconds > 0) {

@@ -63,6 +63,16 @@ struct WeightAge {
   std::int64_t most = 0;
 };
 
+// Kernels of one kind and size of a training job, in a step, the mean over its workers.
+struct KernelFigures {
+  std::string kind;   // as workload::kind_of()
+  std::string sizes;  // as workload::sizes_of(); empty: of all sizes
+  double count = 0;
+  double seconds = 0;  // alone on the device, with nothing that disturbs it
+  double flops = 0;
+  double bytes = 0;
+};
+
 // What only a training job has.
 struct TrainingFigures {
   double mfu = 0;                   // model FLOPs over peak FLOPs of all workers in the time
@@ -76,6 +86,8 @@ struct TrainingFigures {
   Bytes capacity;               // of a device
   std::optional<TrainingRun> run;
   std::vector<WeightAge> ages;  // of asynchronous jobs
+  std::vector<KernelFigures> kernels;  // each kind and size once, those that take most first
+  FlopRate peak{1};                    // of a worker's device, the mean
 };
 
 // One of several jobs on one fabric. Times are of one of its iterations, the mean of several.

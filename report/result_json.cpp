@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <span>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -89,6 +92,23 @@ Json run_json(const TrainingRun& run, bool has_tokens) {
   return json;
 }
 
+constexpr std::size_t kMostKernels = 100;
+
+Json kernels_json(const TrainingFigures& figures) {
+  double whole = 0;
+  for (const KernelFigures& kernel : figures.kernels) whole += kernel.seconds;
+  Json kernels = Json::array();
+  for (const KernelFigures& kernel : std::span(figures.kernels).first(std::min(figures.kernels.size(), kMostKernels)))
+    kernels.push_back({{"kind", kernel.kind},
+                       {"sizes", kernel.sizes},
+                       {"count", kernel.count},
+                       {"seconds", kernel.seconds},
+                       {"share", whole > 0 ? kernel.seconds / whole : 0},
+                       {"flops", kernel.flops},
+                       {"bytes", kernel.bytes}});
+  return kernels;
+}
+
 void add_training(const TrainingFigures& figures, Json& document) {
   document["mfu"] = figures.mfu;
   document["mfu_all_devices"] = figures.mfu_all_devices;
@@ -97,6 +117,7 @@ void add_training(const TrainingFigures& figures, Json& document) {
   for (const WeightAge& age : figures.ages)
     document["weight_age"].push_back({{"rank", index_of(age.rank)}, {"mean", age.mean}, {"most", age.most}});
   if (figures.run) document["training_run"] = run_json(*figures.run, figures.has_tokens);
+  if (!figures.kernels.empty()) document["kernels"] = kernels_json(figures);
 }
 
 Json job_json(const JobFigures& job) {

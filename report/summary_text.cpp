@@ -162,6 +162,50 @@ std::string training_text(const TrainingFigures& figures, std::uint32_t devices)
                             rounded(figures.capacity), index_of(figures.fullest), fmt::join(parts, ", "));
 }
 
+std::string kernel_table(const char* heading, std::span<const KernelFigures> rows, double whole, FlopRate peak) {
+  std::vector<std::string> names, counts, shares, rates, of_peak, bandwidths;
+  std::vector<Duration> times;
+  for (const KernelFigures& row : rows) {
+    const double flops = row.seconds > 0 ? row.flops / row.seconds : 0;
+    names.push_back(row.kind + (row.sizes.empty() ? "" : " " + row.sizes));
+    counts.push_back(fmt::format("{:.0f}", row.count));
+    times.push_back(Duration(std::llround(row.seconds * 1e12)));
+    shares.push_back(share(row.seconds, whole));
+    rates.push_back(flops > 0 ? fmt::format("{:.1f}", flops / 1e12) : "-");
+    of_peak.push_back(flops > 0 ? share(flops, static_cast<double>(peak.count())) : "-");
+    bandwidths.push_back(row.seconds > 0 ? fmt::format("{:.0f}", row.bytes / row.seconds / 1e9) : "-");
+  }
+  Table table;
+  table.column_of(heading, names, Table::Align::kLeft);
+  table.column_of("count", counts);
+  table.column_of("time", in_one_unit(times));
+  table.column_of("share", shares);
+  table.column_of("TFLOP/s", rates);
+  table.column_of("of peak", of_peak);
+  table.column_of("GB/s", bandwidths);
+  return table.text();
+}
+
+// By kind, and the longest.
+std::string kernels_text(const TrainingFigures& figures) {
+  constexpr std::size_t kLongest = 10;
+  std::vector<KernelFigures> kinds;
+  double whole = 0;
+  for (const KernelFigures& kernel : figures.kernels) {
+    auto sum = std::ranges::find(kinds, kernel.kind, &KernelFigures::kind);
+    if (sum == kinds.end()) sum = kinds.insert(kinds.end(), KernelFigures{kernel.kind, {}});
+    sum->count += kernel.count;
+    sum->seconds += kernel.seconds;
+    sum->flops += kernel.flops;
+    sum->bytes += kernel.bytes;
+    whole += kernel.seconds;
+  }
+  std::ranges::stable_sort(kinds, std::ranges::greater{}, &KernelFigures::seconds);
+  const std::span longest = std::span(figures.kernels).first(std::min(figures.kernels.size(), kLongest));
+  return "\n" + kernel_table("kernels, mean over ranks", kinds, whole, figures.peak) + "\n" +
+         kernel_table("longest of them", longest, whole, figures.peak);
+}
+
 std::string job_table(const std::vector<JobFigures>& jobs) {
   std::vector<std::string> names, ranks, devices, nodes, ratios, mfu, paces, workloads;
   std::vector<Duration> alone, together, finishes;
@@ -395,6 +439,7 @@ std::string details_text(const Result& result) {
   if (!parts.empty() || result.busiest_link || result.computes_as_measured) text += "\n";
   text += path_text(result);
   text += fmt::format("\n{}\n{}", parts_text(parts, whole), ranks_text(result));
+  if (result.training && !result.training->kernels.empty()) text += kernels_text(*result.training);
   if (!result.links.empty()) text += fmt::format("\n{}", links_text(result.links));
   return text;
 }

@@ -10,6 +10,7 @@ page.kinds.run = function run({document: result, parts, bandwidths, timeline, me
   drawTimeline(timeline, result);
   criticalPath(result);
   fabric(result, bandwidths);
+  if (result.kernels) kernels(result.kernels);
   if (memory && result.memory) memoryOverTime(memory, result.memory, timeline.end_s);
   configuration(result);
 };
@@ -197,6 +198,25 @@ function drawLinks(svg, group, left, y, width, high, shade, bandwidths) {
     box.append("title").text(`${link.class}: busy ${percent(link.busy)}, busiest ${link.busiest ?? "none"}`);
   });
   return y + high;
+}
+
+function kernels(all) {
+  const whole = d3.sum(all, (d) => d.seconds);
+  const kinds = d3.nest().key((d) => d.kind).entries(all)
+                    .map((group) => ({kind: group.key, sizes: "all", ...Object.fromEntries(
+                        ["count", "seconds", "flops", "bytes"].map((key) => [key, d3.sum(group.values, (d) => d[key])]))}))
+                    .sort((a, b) => b.seconds - a.seconds);
+  const element = section(
+      "Kernels", "What computing is made of, the mean over ranks, each kernel alone on its device.");
+  const cells = (d) => [
+    d.kind, d.sizes, [d.count, d.count.toFixed(0)], timeCell(d.seconds), shareCell(d.seconds / whole),
+    [d.flops / d.seconds, d.flops ? `${(d.flops / d.seconds / 1e12).toFixed(1)} TFLOP/s` : ""],
+    [d.bytes / d.seconds, bandwidthText(d.bytes / d.seconds)]];
+  const heads = ["kernel", "sizes", "count", "time", "share", "rate", "memory bandwidth"];
+  table(element, heads, kinds.map(cells), "Kernels by kind");
+  const details = add(element, "details");
+  add(details, "summary", "By size");
+  table(details, heads, all.map(cells), "Kernels by size");
 }
 
 function memoryOverTime(ranks, memory, end) {

@@ -72,7 +72,7 @@ def check_in_browser(checks, path, dark):
     with chromium.Page(path.as_uri(), dark) as page:
         checks.check(page.value("page.ready"), f"{what}: it is drawn", page.problems)
         headings = page.value("[...document.querySelectorAll('h2')].map(one => one.textContent)")
-        checks.check(headings == ["Where the time goes", "Timeline", "Critical path", "Links", "Memory over time",
+        checks.check(headings == ["Where the time goes", "Timeline", "Critical path", "Links", "Kernels", "Memory over time",
                                   "Configuration"], f"{what}: its parts are there", headings)
         checks.check(page.value("document.querySelectorAll('svg[role=img]:not([aria-label])').length") == 0
                      and page.value("document.querySelectorAll('details table').length") >= 4,

@@ -83,6 +83,26 @@ void check_memory(const TrainingJob& made) {
   }
 }
 
+// The kernels of a program take as long as its computation, but for the host's part of it.
+void check_kernels(const TrainingJob& made) {
+  REQUIRE(made.facts.kernels.size() == made.job.graphs.size());
+  std::vector<std::int64_t> ranks(made.job.graphs.size());
+  for (const RankBinding& rank : made.job.ranks) ++ranks[rank.graph];
+  for (std::size_t number = 0; number < ranks.size(); ++number) {
+    const ProgramKernels& kernels = made.facts.kernels[number];
+    CHECK(kernels.ranks == ranks[number]);
+    if (kernels.uses.empty()) continue;  // a server's
+    const ExecutionGraph& graph = made.job.graphs[number];
+    Duration computing{}, of_kernels{};
+    for (std::uint32_t node = 0; node < graph.size(); ++node)
+      if (graph.kind(NodeId(node)) == NodeKind::kCompute)
+        computing += graph.duration(NodeId(node)).value_or(Duration::zero());
+    for (const KernelUse& use : kernels.uses) of_kernels += use.count * use.each;
+    INFO("program " << number);
+    CHECK(of_kernels == computing);
+  }
+}
+
 // By what a fabric of its own takes; the same job read back takes the same.
 void check_written(const Job& job, const Fabric& fabric, Time finish) {
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("orrery-training-{}", ::getpid());
@@ -114,6 +134,7 @@ TEST_CASE("random training jobs that are allowed run, fold and survive being wri
     INFO("try " << tried << "\n" << text_of(training));
     const TrainingJob made = generate_job(training, FakeTimes());
     check_memory(made);
+    check_kernels(made);
     const auto devices = static_cast<std::uint32_t>(std::max<std::size_t>(2, made.job.ranks.size()));
     const Fabric fabric =
         one_dimension(allowed % 2 == 0 ? "switch" : "ring", devices, Bandwidth(25'000'000'000), Duration(700'000));

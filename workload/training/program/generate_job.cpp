@@ -255,6 +255,7 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
     StageProgram program = stage_program(request, times);
     result.facts.memory.push_back({RankId(0), memory_need(request), std::move(program.memory)});
     result.facts.updates.push_back(std::move(program.updates));
+    result.facts.kernels.push_back({0, kernel_uses(request, times)});
     builder.add(std::move(program));
   }
   const std::int64_t parameters = parameters_of(requests.back()).total();
@@ -267,10 +268,12 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
       builder.add(std::move(program));
       builder.bind_server(server);
       result.facts.memory.push_back({RankId(0), server_memory(training, parameters), {}});
+      result.facts.kernels.emplace_back();
     }
   result.job = std::move(builder).take();
   for (std::size_t rank = result.job.ranks.size(); rank-- > 0;)
     result.facts.memory[result.job.ranks[rank].graph].first_rank = RankId(static_cast<std::uint32_t>(rank));
+  for (const RankBinding& rank : result.job.ranks) ++result.facts.kernels[rank.graph].ranks;
   // 3. What it is measured by.
   result.facts.model_flops = model_flops(training);
   result.facts.tokens = tokens_per_step(training);
@@ -308,7 +311,7 @@ TrainingJob join_types(std::vector<TrainingJob> jobs, std::span<const std::uint3
   TrainingJob joined = jobs.front();
   Job& job = joined.job;
   job.graphs.clear(), job.peer_families.clear(), job.iteration_starts.clear(), job.initial_nodes.clear();
-  joined.facts.memory.clear(), joined.facts.updates.clear();
+  joined.facts.memory.clear(), joined.facts.updates.clear(), joined.facts.kernels.clear();
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;  // by type and graph
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     const std::uint32_t graph = job.ranks[rank].graph;
@@ -316,6 +319,8 @@ TrainingJob join_types(std::vector<TrainingJob> jobs, std::span<const std::uint3
     const auto [number, is_new] =
         known.try_emplace({type_of_rank[rank], graph}, static_cast<std::uint32_t>(known.size()));
     job.ranks[rank].graph = number->second;
+    if (is_new) joined.facts.kernels.push_back({0, std::move(of_type.facts.kernels[graph].uses)});
+    ++joined.facts.kernels[number->second].ranks;
     if (!is_new) continue;
     ORRERY_ASSERT(of_type.job.graphs[graph].size() == jobs.front().job.graphs[graph].size());
     job.graphs.push_back(of_type.job.graphs[graph]);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "workload/graph/job.h"
+#include "workload/training/program/kernel_uses.h"
 #include "workload/training/program/memory_need.h"
 #include "workload/training/program/stage_program.h"
 #include "workload/training/spec/operators.h"
@@ -21,9 +22,16 @@ struct ProgramMemory {
   std::vector<MemoryChange> changes;  // of the activations
 };
 
+// What so many ranks run.
+struct ProgramKernels {
+  std::int64_t ranks = 0;
+  std::vector<KernelUse> uses;  // of each of them
+};
+
 // What of a training job its graphs do not say.
 struct TrainingFacts {
-  std::vector<ProgramMemory> memory;  // by graph
+  std::vector<ProgramMemory> memory;    // by graph
+  std::vector<ProgramKernels> kernels;  // likewise
   double model_flops = 0;             // of a step of all ranks
   std::int64_t tokens = 0;            // of a step; samples where a model has no tokens
   bool has_tokens = true;

@@ -36,6 +36,9 @@ struct StageUnit {
   bool closes = false;  // the last of them
 };
 
+// Layer by layer, as a rank of the stage runs them in one iteration.
+std::vector<StageUnit> units_of_iteration(const StageRequest& request);
+
 class ParameterGathers {
  public:
   // All outlive it.

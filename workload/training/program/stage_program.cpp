@@ -63,6 +63,8 @@ std::vector<StageUnit> units_of_pass(const StageRequest& request, const Pass& pa
   return units;
 }
 
+}  // namespace
+
 // Passes that run side by side take turns, layer by layer: a kernel of either that is ready runs, the first one's
 // rather, so that one computes while the other communicates.
 std::vector<StageUnit> units_of_iteration(const StageRequest& request) {
@@ -84,6 +86,8 @@ std::vector<StageUnit> units_of_iteration(const StageRequest& request) {
   }
   return units;
 }
+
+namespace {
 
 // Gradients of a pass are exchanged as soon as they are there where replicas share them, else those of the last.
 bool exchanges_in(const Pass& pass, const TrainingSpec& training) {
@@ -399,7 +403,7 @@ class StageBuilder {
     for (const NodeId node : gradients_.take_done()) writer_.join(node);
     if (parallel_.exchange == ExchangeKind::kParameterServer) return gradients_.pull(parameters_);
     exchange_tied();
-    const Bytes traffic = training_.software.optimizer * updated_parameters(parameters_, groups_);
+    const Bytes traffic = optimizer_traffic(request_);
     if (traffic.count() > 0)
       writer_.compute("optimizer", cost_of({ElementWise{ElementWiseKind::kOptimizer, traffic}}, times_));
     gathers_.after_optimizer(parameters_);
@@ -460,6 +464,13 @@ ParameterCount parameters_of(const StageRequest& request) {
   for (const auto& chunk : request.chunks)
     for (const StageLayer& layer : chunk) parameters += layer.layer->parameters;
   return parameters;
+}
+
+Bytes optimizer_traffic(const StageRequest& request) {
+  const TrainingSpec& training = *request.training;
+  if (training.parallel.exchange == ExchangeKind::kParameterServer) return Bytes(0);
+  return training.software.optimizer *
+         updated_parameters(parameters_of(request), exchange_groups(training.parallel, request.group_sizes));
 }
 
 std::int64_t frozen_of(const StageRequest& request) {

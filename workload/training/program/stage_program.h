@@ -78,6 +78,9 @@ struct StageRequest {
 ParameterCount parameters_of(const StageRequest& request);
 std::int64_t frozen_of(const StageRequest& request);
 
+// Memory traffic of its optimizer; zero with servers of parameters, which update them.
+Bytes optimizer_traffic(const StageRequest& request);
+
 StageProgram stage_program(const StageRequest& request, const OperatorTimes& times);
 
 }  // namespace orrery::workload

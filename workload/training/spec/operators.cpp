@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include <fmt/format.h>
+
 namespace orrery::workload {
 namespace {
 
@@ -39,6 +41,27 @@ std::string_view name_of(ElementWiseKind kind) {
   constexpr std::array<std::string_view, 11> kNames = {
       "norm", "rotary", "activation", "add", "embedding", "softmax", "loss", "optimizer", "accumulate", "copy", "cast"};
   return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view kind_of(const Operator& op) {
+  if (std::holds_alternative<Gemm>(op)) return "matrix product";
+  if (const auto* kernel = std::get_if<ElementWise>(&op)) return name_of(kernel->kind);
+  return "attention";
+}
+
+std::string sizes_of(const Operator& op) {
+  struct Sizes {
+    std::string operator()(const Gemm& gemm) const {
+      return fmt::format("{}{} x {} x {} {}", gemm.batch > 1 ? fmt::format("{} of ", gemm.batch) : "", gemm.m, gemm.n,
+                         gemm.k, name_of(gemm.precision));
+    }
+    std::string operator()(const FlashAttention& attention) const {
+      return fmt::format("{} x {} over {} x {} {}{}", attention.batch, attention.queries, attention.keys,
+                         attention.head_size, name_of(attention.precision), attention.backward ? " backward" : "");
+    }
+    std::string operator()(const ElementWise& kernel) const { return fmt::format("{} B", kernel.bytes.count()); }
+  };
+  return std::visit(Sizes{}, op);
 }
 
 Flops flops_of(const Operator& op) {

@@ -85,6 +85,9 @@ struct ElementWise {
 
 using Operator = std::variant<Gemm, FlashAttention, ElementWise>;
 
+// "matrix product", "attention", or the kind of element-wise operators; and of which sizes: "4096 x 2304 x 12288 bf16".
+std::string_view kind_of(const Operator& op);
+std::string sizes_of(const Operator& op);
 // Multiplications and additions counted apart; of element-wise operators zero: they are bound by bytes.
 Flops flops_of(const Operator& op);
 // Every operand read once, every result written once.

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Which kernels a rank runs in a training job, and how often: what the compute nodes of its program are made of.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/units.h"
+#include "workload/training/program/stage_program.h"
+#include "workload/training/spec/operators.h"
+
+namespace orrery::workload {
+
+struct KernelUse {
+  Operator op;
+  std::int64_t count = 0;  // in all iterations
+  Duration each{};         // alone on the rank's device
+};
+
+// Of a rank of the stage, each operator once, ascending. Without what servers of parameters compute, and without the
+// host's work.
+std::vector<KernelUse> kernel_uses(const StageRequest& request, const OperatorTimes& times);
+
+}  // namespace orrery::workload
