@@ -146,10 +146,10 @@ Page page_of(std::string title, std::string_view kind, const Json& document) {
 
 void Outputs::check(std::span<const std::string> files) const {
   check_writable(json);
+  if (!out.empty()) make_folder(out, files);
   check_file("--html", html);
   refuse_same_file({"--json", json}, {"--html", html});
   if (out.empty()) return;
-  make_folder(out, files);
   for (const char* file : {"/result.json", "/summary.txt"}) check_writable(out + file);
   std::vector<std::string> all(files.begin(), files.end());
   all.insert(all.end(), {"result.json", "summary.txt"});
