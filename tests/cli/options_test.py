@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from error_row import JOB, make_traces, small_trace
-from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
+from orrery_program import PATIENCE, SOURCE, Checks, Program, scratch_folder, write_files
 
 TRAINING = """\
 cluster: dgx-a100
@@ -56,7 +56,7 @@ def files():
 def run_with_input(program, arguments, folder, content):
     """Standard input through a pipe."""
     done = subprocess.run([program.path, *arguments], cwd=folder, input=content.encode() if isinstance(content, str) else content,
-                          capture_output=True, timeout=60)
+                          capture_output=True, timeout=60 * PATIENCE)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -322,7 +322,8 @@ def check_help(program, checks, folder):
         for line in examples:
             if "validate" in line and "--compute-table" not in line or "rank0.json" in line:
                 continue  # minutes of work, and profiles, which jobs_test.py has
-            done = subprocess.run(["bash", "-o", "pipefail", "-c", line], cwd=folder, capture_output=True, text=True, timeout=120,
+            done = subprocess.run(["bash", "-o", "pipefail", "-c", line], cwd=folder, capture_output=True, text=True,
+                                  timeout=120 * PATIENCE,
                                   env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
             checks.check(done.returncode == 0, f"`{line}` runs", done.stdout[-300:] + done.stderr)
     checks.check(".SH NOTES" in program.run(["man"], folder).stdout and "5 the job does not fit" in program.run(["man"], folder).stdout,

@@ -19,6 +19,8 @@ workload:
   parallel: {tensor: 4, pipeline: 2, data: 2}
   batch: {global: 16, micro: 1}
 """
+# How many times as long as usual programs may take: sanitized ones do.
+PATIENCE = float(os.environ.get("ORRERY_TEST_PATIENCE", "1"))
 SECONDS = 20  # the longest a command of these tests may take; all of them take far less than one
 PROMISED = (0, 2, 3, 4, 5)  # exit codes
 CRASHES = re.compile(r"internal error|Sanitizer|runtime error:|assertion|terminate called|Traceback|core dumped", re.I)
@@ -56,7 +58,8 @@ class Program:
         """Runs `orrery arguments...` in `folder`, for at most so many seconds."""
         try:
             done = subprocess.run([self.path, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=stdout,
-                                  stderr=subprocess.PIPE, timeout=seconds, env={**os.environ, **(environment or {})})
+                                  stderr=subprocess.PIPE, timeout=seconds * PATIENCE,
+                                  env={**os.environ, **(environment or {})})
         except subprocess.TimeoutExpired:
             outcome = Outcome(0, "", "")
             outcome.broken.append(f"it ran for more than {seconds} seconds")

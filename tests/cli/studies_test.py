@@ -8,15 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from orrery_program import SOURCE, Checks, Program, scratch_folder
+from orrery_program import PATIENCE, SOURCE, Checks, Program, scratch_folder
 
 STUDIES = SOURCE / "scripts" / "studies"
 TOOLS = ("jq", "column")
 
 
 def run(name, program, folder):
-    return subprocess.run([str(STUDIES / f"{name}.sh"), str(folder / name)], capture_output=True, text=True, timeout=300,
-                          cwd=folder, env={**os.environ, "ORRERY": program})
+    return subprocess.run([str(STUDIES / f"{name}.sh"), str(folder / name)], capture_output=True, text=True,
+                          timeout=300 * PATIENCE, cwd=folder, env={**os.environ, "ORRERY": program})
 
 
 def table_of(name, program, folder, checks):
