@@ -23,8 +23,9 @@ std::vector<std::string> settings_of(const std::string& cluster) {
     settings.push_back(std::string("cluster.node.fabric.sizes=") + sizes);
     settings.push_back(std::string("cluster.node.nics.count=") + nics);
   };
-  if (cluster == "tpu-v3-pod") add("16", "[4, 4]", "4");
-  if (cluster == "tpu-v4-pod") add("64", "[4, 4, 4]", "16");
+  // Enough of a pod to go round in every dimension.
+  if (cluster == "tpu-v3-pod" || cluster == "tpu-v5e-pod" || cluster == "tpu-v6e-pod") add("16", "[4, 4]", "4");
+  if (cluster == "tpu-v4-pod" || cluster == "tpu-v5p-pod") add("32", "[2, 4, 4]", "8");
   return settings;
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "core/assert.h"
 #include "core/in_parallel.h"
@@ -203,25 +204,42 @@ std::vector<NumberedRow> all_rows(const TrainingValidation& validation) {
   return rows;
 }
 
-TrainingFitRow fit_row(const NumberedRow& numbered, std::span<const TrainingConstant> constants,
-                       const ConfigFiles& files) {
-  const ValidatedTrainingRow& row = *numbered.row;
-  TrainingCase one = case_of(row, files);
-  TrainingFitRow result{numbered.family, std::log(row.predicted.seconds / row.measured), {}};
-  result.fits = row.table->fit;
-  for (const std::size_t number : constants_of(one, constants))
-    result.slopes.emplace_back(number, slope_of(row, one, constants[number].constant));
-  return result;
+// By row: the first of those that one simulation tells the time of. Some jobs were measured several times.
+std::vector<std::size_t> first_alike(std::span<const NumberedRow> rows) {
+  std::map<std::pair<const TrainingTable*, std::string>, std::size_t> known;
+  std::vector<std::size_t> first;
+  for (const NumberedRow& numbered : rows)
+    first.push_back(
+        known.try_emplace({numbered.row->table, to_json(numbered.row->row->experiment).dump()}, first.size())
+            .first->second);
+  return first;
 }
 
-ValidatedTrainingRow predict_with(const ValidatedTrainingRow& row, std::span<const TrainingConstant> constants,
-                                  std::span<const double> values, const ConfigFiles& files) {
+// Those of which first_alike() is themselves.
+std::vector<std::size_t> each_once(std::span<const std::size_t> first) {
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < first.size(); ++i)
+    if (first[i] == i) rows.push_back(i);
+  return rows;
+}
+
+std::vector<std::pair<std::size_t, double>> slopes_of(const ValidatedTrainingRow& row,
+                                                      std::span<const TrainingConstant> constants,
+                                                      const ConfigFiles& files) {
+  std::vector<std::pair<std::size_t, double>> slopes;
+  if (!row.table->fit) return slopes;
+  TrainingCase one = case_of(row, files);
+  for (const std::size_t number : constants_of(one, constants))
+    slopes.emplace_back(number, slope_of(row, one, constants[number].constant));
+  return slopes;
+}
+
+TrainingPrediction predict_with(const ValidatedTrainingRow& row, std::span<const TrainingConstant> constants,
+                                std::span<const double> values, const ConfigFiles& files) {
   TrainingCase one = case_of(row, files);
   for (const std::size_t number : constants_of(one, constants))
     workload::set_value(one.software(), one.architecture(), constants[number].constant, values[number]);
-  ValidatedTrainingRow predicted = row;
-  predicted.predicted = predict(one);
-  return predicted;
+  return predict(one);
 }
 
 }  // namespace
@@ -231,27 +249,37 @@ TrainingCross cross_validate(const TrainingValidation& validation, const ConfigF
   TrainingCross cross;
   cross.constants = constants_of(validation);
   const std::vector<NumberedRow> numbered = all_rows(validation);
+  const std::vector<std::size_t> first = first_alike(numbered), distinct = each_once(first);
   // 1. What each constant does to each row.
-  std::vector<TrainingFitRow> rows(numbered.size());
+  std::vector<std::vector<std::pair<std::size_t, double>>> slopes(numbered.size());
   in_parallel(
-      numbered.size(), hardware_threads(),
-      [&](std::size_t i) { rows[i] = fit_row(numbered[i], cross.constants, files); }, progress);
+      distinct.size(), hardware_threads(),
+      [&](std::size_t i) { slopes[distinct[i]] = slopes_of(*numbered[distinct[i]].row, cross.constants, files); },
+      progress);
+  std::vector<TrainingFitRow> rows;
+  for (std::size_t i = 0; i < numbered.size(); ++i) {
+    const ValidatedTrainingRow& row = *numbered[i].row;
+    rows.push_back(
+        {numbered[i].family, std::log(row.predicted.seconds / row.measured), slopes[first[i]], row.table->fit});
+  }
   // 2. Fits.
   cross.fitted = fit_training(cross.constants, rows);
   cross.left_out = validation.families;
-  for (std::size_t family = 0; family < validation.families.size(); ++family)
-    cross.without.push_back(fit_training(cross.constants, rows, family));
+  cross.without.resize(validation.families.size());
+  in_parallel(cross.without.size(), hardware_threads(),
+              [&](std::size_t family) { cross.without[family] = fit_training(cross.constants, rows, family); });
   // 3. What they say about the families left out.
-  std::vector<ValidatedTrainingRow> predicted(numbered.size());
+  std::vector<TrainingPrediction> predicted(numbered.size());
   in_parallel(
-      numbered.size(), hardware_threads(),
+      distinct.size(), hardware_threads(),
       [&](std::size_t i) {
-        predicted[i] = predict_with(*numbered[i].row, cross.constants, cross.without[numbered[i].family], files);
+        const auto& [family, row] = numbered[distinct[i]];
+        predicted[distinct[i]] = predict_with(*row, cross.constants, cross.without[family], files);
       },
       progress);
-  auto next = predicted.begin();
+  auto next = first.begin();
   for (ValidatedTrainingFamily& family : cross.left_out)
-    for (ValidatedTrainingRow& row : family.rows) row = std::move(*next++);
+    for (ValidatedTrainingRow& row : family.rows) row.predicted = predicted[*next++];
   return cross;
 }
 
