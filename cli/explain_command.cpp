@@ -2,6 +2,8 @@
 #include <optional>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/in_parallel.h"
