@@ -44,7 +44,8 @@ ExperimentJob together(const Experiment& experiment, std::vector<ExperimentJob>&
 ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics);
 
 // Throws InputError (out_of_memory), with what needs how much and what would fit, if a rank of a job does not fit its
-// device's memory. With `allowed` only warns.
-void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagnostics);
+// device's memory. With `allowed` only warns, and is false. Warns of what fits, but may run out with what libraries and
+// the allocator take.
+bool check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagnostics);
 
 }  // namespace orrery::experiment

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Whether a training job fits its devices' memory, and what would fit if it does not.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -183,6 +184,12 @@ std::string ranks_text(std::vector<std::uint32_t> ranks) {
   return fmt::format("{}{}", fmt::join(ranges, ", "), is_long ? ", ..." : "");
 }
 
+// Data sheets say GB of what are GiB.
+Bytes whole_memory(const system::DeviceSpec& device) {
+  constexpr double kGiB = 1024.0 * 1024 * 1024 / 1e9;
+  return Bytes(std::llround(kGiB * static_cast<double>(device.memory_capacity.count())));
+}
+
 // A job whose ranks are counted over all jobs from `first_rank` on.
 struct CheckedJob {
   const JobSource& source;
@@ -190,15 +197,38 @@ struct CheckedJob {
   std::span<const DeviceId> placement;  // empty where there is one type of devices
 };
 
-void check_job(const Experiment& experiment, const CheckedJob& job, bool allowed, Diagnostics& diagnostics) {
+// What fits by its arithmetic may still run out of memory.
+void warn_where_tight(const Experiment& experiment, const CheckedJob& job,
+                      std::span<const workload::MemoryNeed> needs, std::span<const Fit> fits,
+                      Diagnostics& diagnostics) {
+  const auto excess = [&](const Fit& fit) {
+    return needs[fit.program].in_use() - whole_memory(experiment.devices[fit.type]);
+  };
+  const Fit& worst = *std::ranges::max_element(fits, {}, excess);
+  if (excess(worst) <= Bytes(0)) return;
+  const workload::MemoryNeed& need = needs[worst.program];
+  diagnostics.warning(
+      job.source.workload.training->where,
+      fmt::format("rank {} needs {} of memory, about {} with libraries and what the allocator cannot use, and its "
+                  "device has {}: it may run out",
+                  job.first_rank + worst.ranks.front(), rounded(need.total()), rounded(need.in_use()),
+                  rounded(whole_memory(experiment.devices[worst.type]))),
+      "");
+}
+
+// False if it does not fit, but is `allowed` to.
+bool check_job(const Experiment& experiment, const CheckedJob& job, bool allowed, Diagnostics& diagnostics) {
   const workload::TrainingSpec& training = *job.source.workload.training;
   const std::vector<workload::MemoryNeed> needs = workload::memory_needs(training);
   const Bytes least = std::ranges::min(experiment.devices, {}, &system::DeviceSpec::memory_capacity).memory_capacity;
-  if (largest(needs) <= least) return;
+  if (std::ranges::max(needs, {}, &workload::MemoryNeed::in_use).in_use() <= least) return true;
   const std::vector<Fit> fits = fits_of(experiment, training, job.placement);
   const auto excess = [&](const Fit& fit) { return fit.excess(needs, experiment); };
   const Fit& worst = *std::ranges::max_element(fits, {}, excess);
-  if (excess(worst) <= Bytes(0)) return;
+  if (excess(worst) <= Bytes(0)) {
+    warn_where_tight(experiment, job, needs, fits, diagnostics);
+    return true;
+  }
   const system::DeviceSpec& device = experiment.devices[worst.type];
   const workload::MemoryNeed& need = needs[worst.program];
   std::vector<std::string> parts;
@@ -219,7 +249,10 @@ void check_job(const Experiment& experiment, const CheckedJob& job, bool allowed
       "rank {}{} needs {} of memory, its device has {}: {}{}", rank,
       experiment.jobs.size() > 1 ? fmt::format(", of job '{}',", printable(job.source.name)) : std::string(),
       rounded(need.total()), rounded(device.memory_capacity), fmt::join(parts, ", "), type);
-  if (allowed) return diagnostics.warning(training.where, message, "");
+  if (allowed) {
+    diagnostics.warning(training.where, message, "");
+    return false;
+  }
   Problem problem{Severity::kError, training.where, message,
                   advice(training, device.memory_capacity, experiment.fabric)};
   problem.rank = rank;
@@ -237,23 +270,25 @@ std::uint32_t ranks_of(const Experiment& experiment, const WorkloadSource& workl
 
 }  // namespace
 
-void check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagnostics) {
+bool check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagnostics) {
   std::vector<std::uint32_t> first_ranks = {0};
   for (const JobSource& job : experiment.jobs) {
     const auto& training = job.workload.training;
-    if (!training && experiment.jobs.size() == 1) return;
+    if (!training && experiment.jobs.size() == 1) return true;
     first_ranks.push_back(first_ranks.back() + ranks_of(experiment, job.workload));
   }
   std::vector<DeviceId> placement;
   if (experiment.devices.size() > 1)
     placement = place_ranks(experiment.placement, first_ranks.back(), experiment.fabric);
+  bool fit = true;
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
     if (!experiment.jobs[i].workload.training) continue;
     const std::uint32_t first = first_ranks[i];
     const auto devices = placement.empty() ? std::span<const DeviceId>()
                                            : std::span(placement).subspan(first, first_ranks[i + 1] - first);
-    check_job(experiment, {experiment.jobs[i], first, devices}, allowed, diagnostics);
+    fit = check_job(experiment, {experiment.jobs[i], first, devices}, allowed, diagnostics) && fit;
   }
+  return fit;
 }
 
 }  // namespace orrery::experiment

@@ -76,6 +76,7 @@ Json memory_json(const TrainingFigures& figures) {
   for (std::size_t use = 0; use < workload::kMemoryUseCount; ++use)
     by[workload::name_of(static_cast<workload::MemoryUse>(use))] = figures.memory.by[use].count();
   return {{"peak_bytes", figures.memory.total().count()},
+          {"in_use_bytes", figures.memory.in_use().count()},
           {"capacity_bytes", figures.capacity.count()},
           {"rank", index_of(figures.fullest)},
           {"by", std::move(by)}};

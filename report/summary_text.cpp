@@ -158,8 +158,9 @@ std::string training_text(const TrainingFigures& figures, std::uint32_t devices)
     if (figures.memory.by[use].count() > 0)
       parts.push_back(fmt::format("{} {}", workload::name_of(static_cast<workload::MemoryUse>(use)),
                                   rounded(figures.memory.by[use])));
-  return text + fmt::format("memory {} of {} on rank {}: {}\n", rounded(figures.memory.total()),
-                            rounded(figures.capacity), index_of(figures.fullest), fmt::join(parts, ", "));
+  return text + fmt::format("memory {} of {} on rank {}: {}; with libraries and allocator about {} in use\n",
+                            rounded(figures.memory.total()), rounded(figures.capacity), index_of(figures.fullest),
+                            fmt::join(parts, ", "), rounded(figures.memory.in_use()));
 }
 
 std::string kernel_table(const char* heading, std::span<const KernelFigures> rows, double whole, FlopRate peak) {
@@ -336,8 +337,9 @@ std::string training_lines(const TrainingFigures& figures, std::uint32_t devices
   text += fmt::format(", {:.1f} model TFLOP/s and {:.1f} {}/s per device\n", figures.model_tflops_per_gpu,
                       figures.tokens_per_s_per_gpu, figures.has_tokens ? "tokens" : "samples");
   if (figures.run) text += run_text(*figures.run, figures.has_tokens);
-  return text + fmt::format("memory {} of {} on rank {}, the fullest\n", rounded(figures.memory.total()),
-                            rounded(figures.capacity), index_of(figures.fullest));
+  return text + fmt::format("memory {} of {} on rank {}, the fullest; with libraries about {}\n",
+                            rounded(figures.memory.total()), rounded(figures.capacity), index_of(figures.fullest),
+                            rounded(figures.memory.in_use()));
 }
 
 // The ranks that compute longest, one line for those alike; what else they do in three columns.

@@ -42,7 +42,8 @@ function headline(result, parts) {
   if (result.memory)
     items.push([
       "Memory at its peak", bytesText(result.memory.peak_bytes),
-      `of ${bytesText(result.memory.capacity_bytes)}, on rank ${result.memory.rank}`
+      `of ${bytesText(result.memory.capacity_bytes)}, on rank ${result.memory.rank}; with libraries about ` +
+        bytesText(result.memory.in_use_bytes)
     ]);
   const culprit = (result.culprits || [])[0];
   if (culprit)

@@ -13,7 +13,7 @@ from broken_jobs import MODEL, TOO_LARGE
 from orrery_program import Checks, Program, scratch_folder, studies, write_files
 
 FIGURES = ["mfu", "model_tflops_per_gpu", "memory"]
-MEMORY = ["peak_bytes", "capacity_bytes", "by"]
+MEMORY = ["peak_bytes", "in_use_bytes", "capacity_bytes", "by"]
 USES = ["parameters", "gradients", "optimizer", "activations", "communication"]
 # Jobs with every kind of communication, small enough to be written and replayed: what `parallel` and further keys say.
 REPLAYED = {

@@ -177,8 +177,8 @@ TEST_CASE("selective recomputation makes the scores of every block again") {
       }
 }
 
-// A layer's products are queries to values, the projection, up and down (with a gate beside it): the second and the
-// fourth are made again, and neither attention nor the first and the third.
+// A layer's products are queries, keys, values, the projection, up, a gate if there is one, and down: the second, the
+// fourth and the sixth are made again, and neither attention nor the others.
 TEST_CASE("selective recomputation by operator makes every second product again") {
   const FlopRate rate(1'000'000'000'000);  // a FLOP per picosecond
   for (const TransformerSpec& model : {small_gpt(), small_llama()})
@@ -190,7 +190,8 @@ TEST_CASE("selective recomputation by operator makes every second product again"
       const Job plain = generate_job(training, RateTimes(rate)).job;
       training.recompute = Recompute::kSelective;
       const Job again = generate_job(training, RateTimes(rate)).job;
-      const std::int64_t inner = model.heads * model.head_size + model.ffn_hidden;
+      const std::int64_t keys = (model.kv_heads > 0 ? model.kv_heads : model.heads) * model.head_size;
+      const std::int64_t inner = keys + model.heads * model.head_size + model.ffn_hidden;
       CHECK(compute_of(again) - compute_of(plain) ==
             Duration(training.global_batch * model.layers * 2 * model.sequence * model.hidden * inner));
       CHECK(compute_of(again, "recompute") == compute_of(again) - compute_of(plain));

@@ -141,7 +141,7 @@ std::optional<TrainingRow> read_row(const ConfigValue& item, const TrainingTable
     return std::nullopt;
   }
   const std::size_t errors = diagnostics.error_count();
-  TrainingRow row{item.items.front().scalar, item.where, {}, 0, item.items.back().where, {}};
+  TrainingRow row{item.items.front().scalar, item.where, {}, 0, item.items.back().where, {}, {}};
   if (!is_scalar(item.items.front())) diagnostics.error(item.items.front().where, "the label of a row is not a text");
   const std::optional<double> figure = read_figure(item.items.back());
   if (!figure)
@@ -173,17 +173,34 @@ void read_rows(Section& section, const ConfigValue* shared, TrainingTable& table
                    "what was published; a value may be a map or a list", read);
 }
 
-void read_misses(Section& section, TrainingTable& table) {
+// What a map has of rows, by label.
+template <class Take>
+void read_by_label(Section& section, const char* key, const char* kind, const char* meaning, TrainingTable& table,
+                   Take&& take) {
   std::vector<std::string> labels;
   for (const TrainingRow& row : table.rows) labels.push_back(row.label);
-  for (auto& [label, why] :
-       read_texts(section, "misses", "map of texts", "by label, why the prediction of a row is far off")) {
+  for (auto& [label, text] : read_texts(section, key, kind, meaning)) {
     const auto row = std::ranges::find(table.rows, label, &TrainingRow::label);
     if (row == table.rows.end())
-      section.error("misses", fmt::format("no row is labelled '{}'", printable(label, 40)), suggestion(label, labels));
+      section.error(key, fmt::format("no row is labelled '{}'", printable(label, 40)), suggestion(label, labels));
     else
-      row->miss = why;
+      take(*row, text);
   }
+}
+
+void read_memory(Section& section, TrainingTable& table) {
+  read_by_label(section, "memory", "map of sizes",
+                "by label, the most memory of a device that was in use, as its tools or the allocator show it", table,
+                [&](TrainingRow& row, const std::string& text) {
+                  row.memory = parse_quantity<Bytes>(text).value;
+                  if (!row.memory || *row.memory <= Bytes(0))
+                    section.error("memory", fmt::format("invalid size '{}'", printable(text, 40)), "as in 47 GiB");
+                });
+}
+
+void read_misses(Section& section, TrainingTable& table) {
+  read_by_label(section, "misses", "map of texts", "by label, why the prediction of a row is far off", table,
+                [](TrainingRow& row, const std::string& text) { row.miss = text; });
 }
 
 // The name of the cluster, where it is one for all rows.
@@ -234,6 +251,7 @@ void read_table(Section& section, TrainingTable& table) {
   table.assumed = read_texts(section, "assumed", "map of texts",
                              "by key of the experiment, why that was chosen which the source leaves open");
   read_rows(section, shared, table);
+  read_memory(section, table);
   read_misses(section, table);
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,7 @@ struct TrainingRow {
   ConfigValue experiment;  // before it is read; of a table that is not scored perhaps nothing
   double figure = 0;       // as published
   Location figure_at;
+  std::optional<Bytes> memory;  // of a device, in use as its tools show, where that was published
   std::string miss;  // why the prediction is far off; empty if nothing is known of it
 };
 

@@ -137,21 +137,6 @@ std::string not_fitted_text(const TrainingValidation& validation) {
   return titles.empty() ? std::string() : fmt::format("\nno constants are fitted to: {}\n", fmt::join(titles, "; "));
 }
 
-std::string memory_text(const TrainingValidation& validation) {
-  std::size_t rows = 0;
-  std::string text;
-  for (const ValidatedTrainingFamily& family : validation.families) {
-    std::vector<std::string> labels;
-    for (const ValidatedTrainingRow& row : family.rows)
-      if (!row.predicted.fits) labels.push_back(row.row->label);
-    if (!labels.empty()) text += fmt::format("  {}: {}\n", family.title, fmt::join(labels, ", "));
-    rows += labels.size();
-  }
-  if (rows == 0) return {};
-  return fmt::format("\nby Orrery's account {} {} not fit the devices' memory, but ran:\n{}", rows,
-                     rows == 1 ? "row does" : "rows do", text);
-}
-
 std::string not_scored_text(const TrainingValidation& validation) {
   std::string text;
   for (const TrainingTable* table : validation.not_scored)
@@ -204,7 +189,7 @@ std::string details_text(const TrainingValidation& validation) {
 }
 
 Json row_json(const ValidatedTrainingFamily& family, const ValidatedTrainingRow& row) {
-  return {{"label", row.row->label},
+  Json json = {{"label", row.row->label},
           {"table", row.table->name},
           {"family", family.name},
           {"software", row.software},
@@ -214,6 +199,11 @@ Json row_json(const ValidatedTrainingFamily& family, const ValidatedTrainingRow&
           {"mfu", row.predicted.mfu},
           {"bound_by", row.predicted.bound},
           {"fits_memory", row.predicted.fits}};
+  if (row.row->memory) {
+    json["measured_memory_bytes"] = row.row->memory->count();
+    json["predicted_memory_bytes"] = row.predicted.memory.count();
+  }
+  return json;
 }
 
 std::string constants_text(const TrainingCross& cross) {
@@ -256,7 +246,7 @@ std::string training_validation_text(const TrainingValidation& validation, bool 
   return "Error of predicted iteration times of training jobs against published ones, in %: |predicted / measured - "
          "1|;\nthe bias is the mean of predicted / measured - 1\n\n" +
          families_text(validation) + overall_text(validation) + (details ? details_text(validation) : "") +
-         not_fitted_text(validation) + misses_text(validation) + memory_text(validation) + not_scored_text(validation) +
+         not_fitted_text(validation) + misses_text(validation) + training_memory_text(validation) + not_scored_text(validation) +
          constants_text(validation);
 }
 

@@ -181,12 +181,12 @@ void check_training_rows(const TrainingTable& table, const ConfigFiles& files, D
 TrainingPrediction predict(const TrainingCase& one) {
   try {
     Diagnostics memory;
-    experiment::check_memory(one.experiment, true, memory);
+    const bool fits = experiment::check_memory(one.experiment, true, memory);
     Diagnostics diagnostics;
     const experiment::Run run = experiment::run_experiment(one.experiment, true, diagnostics);
     const std::vector<report::Part> parts = report::mean_parts(run.result);
     return {seconds(report::iteration_time(run.result)), run.result.training->mfu,
-            parts.empty() ? std::string() : parts.front().name, memory.problems().empty()};
+            parts.empty() ? std::string() : parts.front().name, fits, run.result.training->memory.in_use()};
   } catch (const InputError& error) {
     throw of_row(error, *one.row);
   }

@@ -37,6 +37,7 @@ struct TrainingPrediction {
   double mfu = 0;
   std::string bound;  // the largest part of the iteration
   bool fits = true;   // the devices' memory, as Orrery counts it
+  Bytes memory;       // in use on the fullest device
 };
 
 // Reads the experiment of a row. InputError, with the row as the place of what has none.
@@ -101,6 +102,8 @@ struct TrainingValidation {
 TrainingValidation validate_training(std::span<const TrainingTable> tables, const ConfigFiles& files,
                                      const WorkProgress& progress = {});
 
+// How far off the memory in use is where it was published, and which rows do not fit by Orrery's account.
+std::string training_memory_text(const TrainingValidation& validation);
 // `details`: every row, too, and what was assumed.
 std::string training_validation_text(const TrainingValidation& validation, bool details);
 // What stands under "training" in the document "orrery.validation/1".

@@ -63,6 +63,7 @@ struct LayerShape {
   KeptResults keep{};  // under full recomputation
   bool recompute_all = true;
   SelectiveKind selective = SelectiveKind::kScores;
+  std::optional<Bytes> loss;  // memory of a logit
   const LoraSpec* lora = nullptr;  // weights are frozen but for its adapters
   Fp8Casts fp8;
   Duration expert_host{};   // of a pass through a layer of experts

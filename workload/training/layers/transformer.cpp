@@ -34,43 +34,68 @@ struct Recomputed {
   Bytes bytes{0};  // that are kept
 };
 
-// Of one operator: true if its result is kept, whose bytes are added.
-bool keeps(const Operator& op, std::int64_t width, std::int64_t& products, Bytes& bytes) {
-  if (const auto* attention = std::get_if<FlashAttention>(&op)) {
-    bytes += Bytes(attention->batch * attention->queries * (attention->head_size * width + 4));
-    return true;
+// Columns of results that software computes apart: queries, keys and values, and both halves of a gated perceptron.
+std::vector<std::int64_t> parts_of(const Gemm& product, const LayerShape& shape) {
+  const TransformerSpec& model = *shape.model;
+  if (product.product == Product::kQkv && !model.latent) {
+    const std::int64_t pairs = shape.kv_heads() * model.head_size;
+    return {product.n - 2 * pairs, pairs, pairs};
   }
-  const auto* product = std::get_if<Gemm>(&op);
-  if (product == nullptr || product->batch > 1 || ++products % 2 == 0) return false;
-  bytes += Bytes(product->m * product->n * width);
-  return true;
+  if (product.product == Product::kUp && model.gated_mlp) return {product.n / 2, product.n / 2};
+  return {product.n};
 }
 
-// As torchtitan counts products; here queries, keys and values are one, and so are both halves of a gated perceptron.
-Recomputed without_every_second_product(const std::vector<Action>& forward, const LayerShape& shape) {
-  const std::int64_t width = shape.width();
-  Recomputed kept;
-  std::int64_t products = 0;
-  for (const Action& action : forward) {
-    if (const auto* compute = std::get_if<Compute>(&action)) {
-      Compute again = *compute;
-      std::erase_if(again.operators, [&](const Operator& op) { return keeps(op, width, products, kept.bytes); });
-      if (!again.operators.empty()) kept.again.emplace_back(std::move(again));
-      continue;
+// What torchtitan's selective recomputation by operator keeps.
+class EverySecondProduct {
+ public:
+  explicit EverySecondProduct(const LayerShape& shape) : shape_(shape), width_(shape.width()) {}
+
+  Recomputed of(const std::vector<Action>& forward) && {
+    for (const Action& action : forward) {
+      if (const auto* compute = std::get_if<Compute>(&action)) {
+        Compute again = *compute;
+        std::vector<Operator> operators;
+        for (Operator& op : again.operators)
+          if (!keep(op)) operators.push_back(op);
+        again.operators = std::move(operators);
+        if (!again.operators.empty()) kept_.again.emplace_back(std::move(again));
+        continue;
+      }
+      if (const auto* collective = std::get_if<Collective>(&action)) {
+        const bool scatters = collective->kind == CollectiveKind::kReduceScatter;
+        if (collective->kind == CollectiveKind::kAllGather)
+          kept_.again.push_back(action);
+        else
+          kept_.bytes += ceil_div(collective->bytes, scatters ? shape_.tensor : 1);
+        continue;
+      }
+      for (Operator op : std::get<RingExchange>(action).operators) keep(op);
     }
-    if (const auto* collective = std::get_if<Collective>(&action)) {
-      const bool scatters = collective->kind == CollectiveKind::kReduceScatter;
-      if (collective->kind == CollectiveKind::kAllGather)
-        kept.again.push_back(action);
-      else
-        kept.bytes += ceil_div(collective->bytes, scatters ? shape.tensor : 1);
-      continue;
-    }
-    const auto& ring = std::get<RingExchange>(action);
-    for (const Operator& op : ring.operators) keeps(op, width, products, kept.bytes);
+    return std::move(kept_);
   }
-  return kept;
-}
+
+ private:
+  // True if all of an operator's result is kept; of a part, the operator becomes what is computed again.
+  bool keep(Operator& op) {
+    if (const auto* attention = std::get_if<FlashAttention>(&op)) {
+      kept_.bytes += Bytes(attention->batch * attention->queries * (attention->head_size * width_ + 4));
+      return true;
+    }
+    auto* product = std::get_if<Gemm>(&op);
+    if (product == nullptr || product->batch > 1) return false;
+    std::int64_t again = 0;
+    for (const std::int64_t columns : parts_of(*product, shape_))
+      if (++products_ % 2 == 0) again += columns;
+    kept_.bytes += Bytes(product->m * (product->n - again) * width_);
+    product->n = again;
+    return again == 0;
+  }
+
+  const LayerShape& shape_;
+  std::int64_t width_;
+  std::int64_t products_ = 0;
+  Recomputed kept_;
+};
 
 // Whether the result of an operator is kept, whose bytes are added then.
 bool is_kept(const Operator& op, const LayerShape& shape, Bytes& bytes) {
@@ -225,6 +250,7 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
   shape.keep = training.keep;
   shape.recompute_all = training.software.recompute_all;
   shape.selective = training.software.selective;
+  shape.loss = training.software.memory_loss;
   if (training.lora) shape.lora = &*training.lora;
   shape.fp8 = training.software.fp8;
   shape.expert_host = training.software.expert_host;
@@ -371,7 +397,7 @@ LayerProgram transformer_layer(const LayerShape& shape, bool has_experts) {
       if (!block->again.empty()) layer.recompute.emplace_back(Compute{name, block->again});
   }
   if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kOperators) {
-    Recomputed kept = without_every_second_product(layer.forward, shape);
+    Recomputed kept = EverySecondProduct(shape).of(layer.forward);
     layer.recompute = std::move(kept.again);
     keep(layer, shape.own_activations() + kept.bytes);
   }
@@ -418,9 +444,11 @@ LayerProgram head_layer(const LayerShape& shape, bool tied_here) {
   end_backward(shape, "head", weight_gradient_of(shape, logits), layer.parameters, backward);
   layer.backward = std::move(backward).take();
 
-  layer.saved = (shape.sequence_parallel ? shape.own_activations() : shape.activations()) + shape.own_activations() +
-                Bytes(4 * scores);
-  layer.working = Bytes(shape.width() * scores);
+  // The loss keeps exponentials in fp32, or less where one kernel makes gradients of the logits at once.
+  const Bytes held = shape.loss.value_or(Bytes(4 + shape.width())), kept = std::min(held, Bytes(4));
+  layer.saved =
+      (shape.sequence_parallel ? shape.own_activations() : shape.activations()) + shape.own_activations() + kept * scores;
+  layer.working = (held - kept) * scores;
   return layer;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/assert.h"
 #include "workload/training/program/gradient_synchronisation.h"
@@ -25,6 +26,15 @@ Bytes MemoryNeed::total() const {
   for (const Bytes bytes : by) sum += bytes;
   return sum;
 }
+
+namespace {
+
+Bytes reserve_of(const SoftwareSpec& software, Bytes need) {
+  return software.memory_reserve +
+         Bytes(std::llround(software.memory_fragments * static_cast<double>(need.count())));
+}
+
+}  // namespace
 
 MemoryNeed memory_need(const StageRequest& request) {
   const TrainingSpec& training = *request.training;
@@ -61,6 +71,7 @@ MemoryNeed memory_need(const StageRequest& request) {
   if (zero == 3 && shares && !keeps) need[MemoryUse::kCommunication] = weight * (2 * largest) + gradient * largest;
   if (zero == 2 && shares)
     need[MemoryUse::kCommunication] = std::min(gradient * all, std::max(training.software.bucket, gradient));
+  need.reserve = reserve_of(training.software, need.total());
   return need;
 }
 
@@ -70,6 +81,7 @@ MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters) 
   need[MemoryUse::kParameters] = training.parameter_size() * held;
   need[MemoryUse::kGradients] = size_of(training.software.gradients) * held;
   need[MemoryUse::kOptimizer] = optimizer_state(training.precision) * held;
+  need.reserve = reserve_of(training.software, need.total());
   return need;
 }
 

@@ -32,10 +32,13 @@ Bytes optimizer_state(Precision precision);
 
 struct MemoryNeed {
   std::array<Bytes, kMemoryUseCount> by{};
+  Bytes reserve{0};  // beside these: libraries and the allocator
 
   Bytes& operator[](MemoryUse use) { return by[static_cast<std::size_t>(use)]; }
   Bytes operator[](MemoryUse use) const { return by[static_cast<std::size_t>(use)]; }
   Bytes total() const;
+  // What the device's tools show; the allocator gives back some of it before it fails.
+  Bytes in_use() const { return total() + reserve; }
   // All but activations: there from beginning to end.
   Bytes standing() const { return total() - (*this)[MemoryUse::kActivations]; }
   bool operator==(const MemoryNeed&) const = default;

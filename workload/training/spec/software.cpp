@@ -138,6 +138,19 @@ void read_overlap(Section& section, SoftwareSpec& software) {
   });
 }
 
+void read_memory(Section& section, SoftwareSpec& software) {
+  section.takes("reserve", software.memory_reserve,
+                "what the context, communication libraries and kernels' workspaces take");
+  section.takes("loss", software.memory_loss,
+                "what the loss holds of each logit at its peak; without it, the logit and 4 bytes");
+  const double share = section.optional<double>(
+      "fragments", software.memory_fragments, "what the allocator holds and cannot use, as a share of what is needed");
+  if (std::isfinite(share) && share >= 0 && share <= 1)
+    software.memory_fragments = share;
+  else
+    section.error("fragments", fmt::format("invalid share {}", share), "between 0 and 1");
+}
+
 void read_fp8(Section& section, Fp8Casts& fp8) {
   section.defaulted_section("fp8", "GEMMs in fp8: what they cost besides", [&](Section& s) {
     s.takes("operand", fp8.operand, "memory traffic of casting one value of an operand");
@@ -274,6 +287,8 @@ SoftwareSpec read_software(Section& section) {
       "recompute_all", software.recompute_all,
       "whether recomputation repeats a layer to its end; compilers of whole programs leave out its last GEMM, "
       "which the backward pass does not need");
+  section.defaulted_section("footprint", "what a job takes of a device's memory beside what it needs by its arithmetic",
+                            [&](Section& s) { read_memory(s, software); });
   section.takes("step", software.step, "time of a step beside what devices do: input, logging, launches");
   section.takes("expert_host", software.expert_host,
                 "time that devices wait for the host in a pass through a layer of experts, which reads the number of "
