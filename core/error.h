@@ -34,6 +34,7 @@ struct Problem {
   std::string hint;     // what to do about it; may be empty
   std::optional<std::uint32_t> rank{};  // the first one concerned, where the problem is one of ranks
   std::string node{};                   // of its trace or program, as messages name it; may be empty
+  bool tight_memory = false;            // a warning: it fits, but may run out
   bool out_of_memory = false;           // nothing is wrong but that it does not fit the devices' memory
 };
 

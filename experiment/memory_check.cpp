@@ -184,10 +184,12 @@ std::string ranks_text(std::vector<std::uint32_t> ranks) {
   return fmt::format("{}{}", fmt::join(ranges, ", "), is_long ? ", ..." : "");
 }
 
-// Data sheets say GB of what are GiB.
+// Data sheets say GB of what are GiB; what is given in GiB is so.
 Bytes whole_memory(const system::DeviceSpec& device) {
-  constexpr double kGiB = 1024.0 * 1024 * 1024 / 1e9;
-  return Bytes(std::llround(kGiB * static_cast<double>(device.memory_capacity.count())));
+  constexpr std::int64_t kGiB = 1LL << 30;
+  const std::int64_t capacity = device.memory_capacity.count();
+  if (capacity % kGiB == 0) return device.memory_capacity;
+  return Bytes(std::llround(static_cast<double>(capacity) * static_cast<double>(kGiB) / 1e9));
 }
 
 // A job whose ranks are counted over all jobs from `first_rank` on.
@@ -207,13 +209,15 @@ void warn_where_tight(const Experiment& experiment, const CheckedJob& job,
   const Fit& worst = *std::ranges::max_element(fits, {}, excess);
   if (excess(worst) <= Bytes(0)) return;
   const workload::MemoryNeed& need = needs[worst.program];
-  diagnostics.warning(
-      job.source.workload.training->where,
+  Problem problem{
+      Severity::kWarning, job.source.workload.training->where,
       fmt::format("rank {} needs {} of memory, about {} with libraries and what the allocator cannot use, and its "
                   "device has {}: it may run out",
                   job.first_rank + worst.ranks.front(), rounded(need.total()), rounded(need.in_use()),
                   rounded(whole_memory(experiment.devices[worst.type]))),
-      "");
+      ""};
+  problem.tight_memory = true;
+  diagnostics.add(std::move(problem));
 }
 
 // False if it does not fit, but is `allowed` to.

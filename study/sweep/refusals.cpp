@@ -68,6 +68,7 @@ class Refusals {
   // The values of an axis stand at places of their own, but are wrong for one reason.
   static std::string cause_of(Problem problem) {
     problem.where = {problem.where.file};
+    if (problem.tight_memory) problem.message.clear();  // the figures of the first stand for all
     return to_string(problem);
   }
 

@@ -165,3 +165,23 @@ TEST_CASE("flash attention is the first advice where a job does not fit for its 
     CHECK(error.problems()[0].hint.starts_with("would fit with workload.model.attention: flash ("));
   }
 }
+
+TEST_CASE("a job that fits its devices, but not with libraries and fragments, is warned of") {
+  const TraceFolder folder;
+  const auto problems_of = [&](const std::string& reserve) {
+    Diagnostics diagnostics;
+    const Experiment experiment = load_experiment(
+        folder.write("x.yaml",
+                     "cluster: dgx-a100\nnodes: 1\nworkload:\n  model: gpt3-6.7b\n  software: megatron-2022\n"
+                     "  parallel: {tensor: 8}\n  batch: {global: 16, micro: 8}\n"),
+        {"workload.software.footprint.reserve=" + reserve}, kFiles, diagnostics);
+    CHECK(check_memory(experiment, false, diagnostics));
+    return std::vector<Problem>(diagnostics.problems().begin(), diagnostics.problems().end());
+  };
+  CHECK(problems_of("0 B").empty());
+  const std::vector<Problem> problems = problems_of("70 GiB");
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].tight_memory);
+  CHECK(problems[0].severity == Severity::kWarning);
+  CHECK(problems[0].message.ends_with("its device has 80.00 GiB: it may run out"));
+}

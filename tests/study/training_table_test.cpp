@@ -140,6 +140,8 @@ TEST_CASE("a wrong table of training jobs is refused where it is wrong") {
       {with("[b,", "[a,"), "two rows are labelled 'a'"},
       {with("[b,", "[[b],"), "the label of a row is not a text"},
       {with("{a: no one knows}", "{c: no one knows}"), "no row is labelled 'c'"},
+      {with("misses: {a: no one knows}", "memory: {c: 47 GiB}"), "no row is labelled 'c'"},
+      {with("misses: {a: no one knows}", "memory: {a: 47}"), "invalid size '47'"},
       {with("{a: no one knows}", "[a]"), "'misses' is a list; a map of texts is expected"},
       {with("  workload.batch.micro: from a script\n", "  workload.batch.micro: []\n"),
        "no text stands for 'workload.batch.micro'"},

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Memory against what Megatron-LM published: arXiv 2205.05198 (Korthikanti et al. 2022), section 4, table 5 and figures
 // 1 and 7, as in the data of calculon.
-#include <fmt/format.h>
 #include <algorithm>
+#include <cmath>
+#include <optional>
+
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "tests/workload/training/small_training.h"
 #include "workload/training/layers/blocks.h"
@@ -186,4 +189,30 @@ TEST_CASE("ZeRO divides the optimizer's states, then gradients, then parameters"
       CHECK(need[MemoryUse::kGradients] == Bytes(4 * (zero >= 2 ? shared : parameters)));
       CHECK(need[MemoryUse::kOptimizer] == Bytes(12 * (zero >= 1 ? shared : parameters)));
     }
+}
+
+// 7 GiB and 8 % as fitted, or what the software says.
+TEST_CASE("more memory is in use than a job needs by its arithmetic") {
+  TrainingSpec training = small_training(small_gpt());
+  const MemoryNeed need = memory_needs(training).front();
+  const auto total = static_cast<double>(need.total().count());
+  CHECK(need.in_use() == need.total() + Bytes(7LL << 30) + Bytes(std::llround(0.08 * total)));
+  training.software.memory_reserve = Bytes(5);
+  training.software.memory_fragments = 0;
+  CHECK(memory_needs(training).front().in_use() == need.total() + Bytes(5));
+}
+
+// 2 bytes and 4 of each without a figure.
+TEST_CASE("the loss holds what its software says of each logit") {
+  TransformerSpec model = small_gpt();
+  model.layers = 1;
+  TrainingSpec training = small_training(model);
+  training.global_batch = training.micro_batch = 1;
+  const std::int64_t logits = model.sequence * model.vocab;
+  const auto activations = [&](std::optional<Bytes> loss) {
+    training.software.memory_loss = loss;
+    return memory_needs(training).front()[MemoryUse::kActivations];
+  };
+  CHECK(activations({}) == activations(Bytes(6)));
+  CHECK(activations(Bytes(10)) - activations(Bytes(4)) == Bytes(6 * logits));
 }

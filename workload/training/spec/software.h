@@ -93,7 +93,8 @@ struct SoftwareSpec {
   bool reshard_pipeline = true;   // ZeRO 3 with a pipeline: parameters are given back after every pass
   bool recompute_all = true;      // recomputation repeats also what the backward pass does not need
   // Of a device, beside what a job needs by its arithmetic: what the context, communication libraries and kernels'
-  // workspaces take, and what the allocator holds and cannot use, as a share of that need.
+  // workspaces take, and what the allocator holds and cannot use, as a share of that need. Fitted to the memory that the
+  // tables of configs/validation/training have.
   Bytes memory_reserve{7LL << 30};
   double memory_fragments = 0.08;
   std::optional<Bytes> memory_loss;  // of a score of the vocabulary, at the peak; without it, its value and 4
