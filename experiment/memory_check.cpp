@@ -199,10 +199,16 @@ struct CheckedJob {
   std::span<const DeviceId> placement;  // empty where there is one type of devices
 };
 
+// Of several jobs says which.
+std::string rank_text(const Experiment& experiment, const CheckedJob& job, const Fit& fit) {
+  const std::uint32_t rank = job.first_rank + fit.ranks.front();
+  return experiment.jobs.size() > 1 ? fmt::format("rank {}, of job '{}',", rank, printable(job.source.name))
+                                    : fmt::format("rank {}", rank);
+}
+
 // What fits by its arithmetic may still run out of memory.
-void warn_where_tight(const Experiment& experiment, const CheckedJob& job,
-                      std::span<const workload::MemoryNeed> needs, std::span<const Fit> fits,
-                      Diagnostics& diagnostics) {
+void warn_where_tight(const Experiment& experiment, const CheckedJob& job, std::span<const workload::MemoryNeed> needs,
+                      std::span<const Fit> fits, Diagnostics& diagnostics) {
   const auto excess = [&](const Fit& fit) {
     return needs[fit.program].in_use() - whole_memory(experiment.devices[fit.type]);
   };
@@ -211,9 +217,9 @@ void warn_where_tight(const Experiment& experiment, const CheckedJob& job,
   const workload::MemoryNeed& need = needs[worst.program];
   Problem problem{
       Severity::kWarning, job.source.workload.training->where,
-      fmt::format("rank {} needs {} of memory, about {} with libraries and what the allocator cannot use, and its "
+      fmt::format("{} needs {} of memory, about {} with libraries and what the allocator cannot use, and its "
                   "device has {}: it may run out",
-                  job.first_rank + worst.ranks.front(), rounded(need.total()), rounded(need.in_use()),
+                  rank_text(experiment, job, worst), rounded(need.total()), rounded(need.in_use()),
                   rounded(whole_memory(experiment.devices[worst.type]))),
       ""};
   problem.tight_memory = true;
@@ -249,10 +255,9 @@ bool check_job(const Experiment& experiment, const CheckedJob& job, bool allowed
     type = fmt::format("; of those on {} these do not fit: {}", printable(device.name), ranks_text(std::move(others)));
   }
   const std::uint32_t rank = job.first_rank + worst.ranks.front();
-  const std::string message = fmt::format(
-      "rank {}{} needs {} of memory, its device has {}: {}{}", rank,
-      experiment.jobs.size() > 1 ? fmt::format(", of job '{}',", printable(job.source.name)) : std::string(),
-      rounded(need.total()), rounded(device.memory_capacity), fmt::join(parts, ", "), type);
+  const std::string message =
+      fmt::format("{} needs {} of memory, its device has {}: {}{}", rank_text(experiment, job, worst),
+                  rounded(need.total()), rounded(device.memory_capacity), fmt::join(parts, ", "), type);
   if (allowed) {
     diagnostics.warning(training.where, message, "");
     return false;

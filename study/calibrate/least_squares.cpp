@@ -170,8 +170,8 @@ struct Slopes {
   VectorXd lengths;
 };
 
-// Singular values and right vectors of a matrix whose columns have length 1 or 0, from its normal equations: good to the
-// root of a double's precision, far below kUndetermined, in a tenth of the time of a decomposition of the matrix.
+// Singular values and right vectors of a matrix whose columns have length 1 or 0, from its normal equations: good to
+// the root of a double's precision, far below kUndetermined, in a tenth of the time of a decomposition of the matrix.
 struct Decomposition {
   explicit Decomposition(const MatrixXd& matrix) {
     const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(matrix.transpose() * matrix);

@@ -52,8 +52,9 @@ std::string measured_text(const TrainingValidation& validation) {
   }
   const auto all = summary_of(std::move(errors));
   if (!all) return {};
-  return fmt::format("\nError of the memory in use on the fullest device, in %:\n\n{}\nall {} rows: median {:.1f} %, p90 {:.1f} %\n",
-                     text.text(), all->rows, 100 * all->median, 100 * all->ninetieth);
+  return fmt::format(
+      "\nError of the memory in use on the fullest device, in %:\n\n{}\nall {} rows: median {:.1f} %, p90 {:.1f} %\n",
+      text.text(), all->rows, 100 * all->median, 100 * all->ninetieth);
 }
 
 std::string misfits_text(const TrainingValidation& validation) {

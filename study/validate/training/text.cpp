@@ -190,15 +190,15 @@ std::string details_text(const TrainingValidation& validation) {
 
 Json row_json(const ValidatedTrainingFamily& family, const ValidatedTrainingRow& row) {
   Json json = {{"label", row.row->label},
-          {"table", row.table->name},
-          {"family", family.name},
-          {"software", row.software},
-          {"measured_s", row.measured},
-          {"predicted_s", row.predicted.seconds},
-          {"error", row.error()},
-          {"mfu", row.predicted.mfu},
-          {"bound_by", row.predicted.bound},
-          {"fits_memory", row.predicted.fits}};
+               {"table", row.table->name},
+               {"family", family.name},
+               {"software", row.software},
+               {"measured_s", row.measured},
+               {"predicted_s", row.predicted.seconds},
+               {"error", row.error()},
+               {"mfu", row.predicted.mfu},
+               {"bound_by", row.predicted.bound},
+               {"fits_memory", row.predicted.fits}};
   if (row.row->memory) {
     json["measured_memory_bytes"] = row.row->memory->count();
     json["predicted_memory_bytes"] = row.predicted.memory.count();
@@ -246,8 +246,8 @@ std::string training_validation_text(const TrainingValidation& validation, bool 
   return "Error of predicted iteration times of training jobs against published ones, in %: |predicted / measured - "
          "1|;\nthe bias is the mean of predicted / measured - 1\n\n" +
          families_text(validation) + overall_text(validation) + (details ? details_text(validation) : "") +
-         not_fitted_text(validation) + misses_text(validation) + training_memory_text(validation) + not_scored_text(validation) +
-         constants_text(validation);
+         not_fitted_text(validation) + misses_text(validation) + training_memory_text(validation) +
+         not_scored_text(validation) + constants_text(validation);
 }
 
 Json to_json(const TrainingValidation& validation) {

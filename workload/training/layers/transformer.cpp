@@ -446,8 +446,8 @@ LayerProgram head_layer(const LayerShape& shape, bool tied_here) {
 
   // The loss keeps exponentials in fp32, or less where one kernel makes gradients of the logits at once.
   const Bytes held = shape.loss.value_or(Bytes(4 + shape.width())), kept = std::min(held, Bytes(4));
-  layer.saved =
-      (shape.sequence_parallel ? shape.own_activations() : shape.activations()) + shape.own_activations() + kept * scores;
+  layer.saved = (shape.sequence_parallel ? shape.own_activations() : shape.activations()) + shape.own_activations() +
+                kept * scores;
   layer.working = (held - kept) * scores;
   return layer;
 }

@@ -30,8 +30,7 @@ Bytes MemoryNeed::total() const {
 namespace {
 
 Bytes reserve_of(const SoftwareSpec& software, Bytes need) {
-  return software.memory_reserve +
-         Bytes(std::llround(software.memory_fragments * static_cast<double>(need.count())));
+  return software.memory_reserve + Bytes(std::llround(software.memory_fragments * static_cast<double>(need.count())));
 }
 
 }  // namespace

@@ -146,7 +146,8 @@ void read_memory(Section& section, SoftwareSpec& software) {
                 "what the loss holds of each logit at its peak; without it, the logit and 4 bytes");
   constexpr Bytes kMostReserve{1LL << 40}, kMostLoss{64};
   if (software.memory_reserve > kMostReserve)
-    section.error("reserve", fmt::format("{} is more than any device has", rounded(software.memory_reserve)), "as in 7 GiB");
+    section.error("reserve", fmt::format("{} is more than any device has", rounded(software.memory_reserve)),
+                  "as in 7 GiB");
   if (software.memory_loss.value_or(Bytes(0)) > kMostLoss)
     section.error("loss", fmt::format("{} of each logit", rounded(*software.memory_loss)),
                   fmt::format("a few copies of it: at most {}", rounded(kMostLoss)));
