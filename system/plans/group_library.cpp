@@ -21,19 +21,23 @@ void note_latencies(GroupLayout& layout, collectives::NodePattern pattern, std::
       });
 }
 
-// Without those that another link is slower than in both respects.
+// Without those that another link is as slow as in both respects, the slowest within a node first.
 std::vector<collectives::LinkCost> paces(collectives::NodePattern pattern, const NodeMembers& nodes,
                                          std::span<const DeviceId> devices, const network::Fabric& fabric) {
-  std::vector<collectives::LinkCost> all;
+  std::vector<collectives::LinkCost> slowest;
   for (const LinkTraffic& load : traffic_by_link({pattern, kMany, kMany, {}, {}}, nodes, devices, fabric).links) {
     const double byte =
         1.0 / static_cast<double>(kMany.count()) / static_cast<double>(fabric.link(load.link).bandwidth.count());
-    all.push_back({static_cast<double>(load.within.count()) * byte, static_cast<double>(load.between.count()) * byte});
+    const collectives::LinkCost pace{static_cast<double>(load.within.count()) * byte,
+                                     static_cast<double>(load.between.count()) * byte};
+    const auto hides = [](const collectives::LinkCost& a, const collectives::LinkCost& b) {
+      return a.within >= b.within && a.between >= b.between;
+    };
+    if (std::ranges::any_of(slowest, [&](const auto& known) { return hides(known, pace); })) continue;
+    std::erase_if(slowest, [&](const auto& known) { return hides(pace, known); });
+    slowest.push_back(pace);
   }
-  std::ranges::sort(all, [](const collectives::LinkCost& a, const collectives::LinkCost& b) { return a > b; });
-  std::vector<collectives::LinkCost> slowest;
-  for (const collectives::LinkCost& pace : all)
-    if (slowest.empty() || pace.between > slowest.back().between) slowest.push_back(pace);
+  std::ranges::sort(slowest, [](const collectives::LinkCost& a, const collectives::LinkCost& b) { return a > b; });
   return slowest;
 }
 

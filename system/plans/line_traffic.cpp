@@ -122,7 +122,6 @@ GroupTraffic traffic_by_link(const collectives::Aggregate& transfer, const NodeM
     }
   });
   traffic.links = sums.take();
-  std::ranges::sort(traffic.links, {}, &LinkTraffic::link);
   if (traffic.links.empty()) return traffic;
   traffic.most_within = *std::ranges::max_element(within);
   traffic.most_between = *std::ranges::max_element(between);
@@ -131,7 +130,8 @@ GroupTraffic traffic_by_link(const collectives::Aggregate& transfer, const NodeM
 
 LineTraffic group_traffic(const collectives::Aggregate& transfer, const NodeMembers& nodes,
                           std::span<const DeviceId> devices, const network::Fabric& fabric) {
-  const GroupTraffic by_link = traffic_by_link(transfer, nodes, devices, fabric);
+  GroupTraffic by_link = traffic_by_link(transfer, nodes, devices, fabric);
+  std::ranges::sort(by_link.links, {}, &LinkTraffic::link);
   LineTraffic traffic;
   traffic.latency = transfer.latency;
   traffic.least = transfer.least;
