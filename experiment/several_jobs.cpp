@@ -115,6 +115,10 @@ report::TrainingFigures figures_of(const Experiment& experiment, const WorkloadS
   const report::DevicesInUse devices = devices_in_use(experiment, job, workload.compute.precision);
   report::TrainingFigures figures = report::training_figures(*job.training, devices, iterations);
   figures.job = job_text(training);
+  figures.has_measured_kernels =
+      std::ranges::any_of(experiment.devices, [](const auto& device) { return device.measured != nullptr; });
+  if (figures.has_measured_kernels)
+    figures.job += fmt::format(", {:.0f} % of its kernels' time by measured kernels", 100 * measured_share(figures));
   figures.ages = report::weight_ages(*job.training, totals, log);
   figures.run = report::training_run(training, *job.training, static_cast<std::size_t>(training.parallel.ranks()),
                                      devices.power, iterations / job.training->iterations);

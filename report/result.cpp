@@ -115,11 +115,21 @@ std::vector<KernelFigures> kernel_figures(const workload::TrainingFacts& facts) 
       sum.seconds += count * seconds(use.each);
       sum.flops += count * static_cast<double>(workload::flops_of(use.op).count());
       sum.bytes += count * static_cast<double>(workload::bytes_of(use.op).count());
+      sum.measured_seconds += count * seconds(use.each) * use.measured;
     }
   std::vector<KernelFigures> kernels;
   for (auto& [key, sum] : sums) kernels.push_back(std::move(sum));
   std::ranges::stable_sort(kernels, std::ranges::greater{}, &KernelFigures::seconds);
   return kernels;
+}
+
+double measured_share(const TrainingFigures& figures) {
+  double whole = 0, measured = 0;
+  for (const KernelFigures& kernel : figures.kernels) {
+    whole += kernel.seconds;
+    measured += kernel.measured_seconds;
+  }
+  return whole > 0 ? measured / whole : 0;
 }
 
 TrainingFigures training_figures(const workload::TrainingFacts& facts, const DevicesInUse& devices,

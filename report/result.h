@@ -71,6 +71,7 @@ struct KernelFigures {
   double seconds = 0;  // alone on the device, with nothing that disturbs it
   double flops = 0;
   double bytes = 0;
+  double measured_seconds = 0;  // of `seconds`: from measurements of the device's kernels
 };
 
 // What only a training job has.
@@ -85,10 +86,14 @@ struct TrainingFigures {
   workload::MemoryNeed memory;  // its
   Bytes capacity;               // of a device
   std::optional<TrainingRun> run;
-  std::vector<WeightAge> ages;  // of asynchronous jobs
+  std::vector<WeightAge> ages;         // of asynchronous jobs
   std::vector<KernelFigures> kernels;  // each kind and size once, those that take most first
+  bool has_measured_kernels = false;   // its devices have measurements, near its kernels or not
   FlopRate peak{1};                    // of a worker's device, the mean
 };
+
+// Of the time of all kernels: what comes from measurements of them.
+double measured_share(const TrainingFigures& figures);
 
 // One of several jobs on one fabric. Times are of one of its iterations, the mean of several.
 struct JobFigures {

@@ -107,6 +107,10 @@ Json kernels_json(const TrainingFigures& figures) {
                        {"share", whole > 0 ? kernel.seconds / whole : 0},
                        {"flops", kernel.flops},
                        {"bytes", kernel.bytes}});
+  if (figures.has_measured_kernels)
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+      kernels[i]["measured"] =
+          figures.kernels[i].seconds > 0 ? figures.kernels[i].measured_seconds / figures.kernels[i].seconds : 0;
   return kernels;
 }
 
@@ -119,6 +123,7 @@ void add_training(const TrainingFigures& figures, Json& document) {
     document["weight_age"].push_back({{"rank", index_of(age.rank)}, {"mean", age.mean}, {"most", age.most}});
   if (figures.run) document["training_run"] = run_json(*figures.run, figures.has_tokens);
   if (!figures.kernels.empty()) document["kernels"] = kernels_json(figures);
+  if (figures.has_measured_kernels) document["measured_kernels"] = measured_share(figures);
 }
 
 Json job_json(const JobFigures& job) {

@@ -15,9 +15,9 @@
 
 #include "collectives/uneven_exchange.h"
 #include "core/config/quantity_text.h"
+#include "core/csv_lines.h"
 #include "core/draw.h"
 #include "core/error.h"
-#include "study/csv_lines.h"
 #include "workload/chakra/file.h"
 
 namespace orrery::study {

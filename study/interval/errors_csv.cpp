@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "core/csv_lines.h"
 #include "core/error.h"
 #include "core/input_files.h"
-#include "study/csv_lines.h"
 #include "study/interval/interval.h"
 #include "workload/chakra/file.h"
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "network/fabric/link_type.h"
+#include "system/devices/kernel_table.h"
 
 namespace orrery::system {
 namespace {
@@ -32,6 +33,18 @@ void read_compute(Section& section, ComputeSpec& compute) {
       "flash_backward", compute.flash_backward,
       "share of the peak that flash attention reaches in the backward pass, unless the software says otherwise",
       "0.84 of flash_forward");
+}
+
+void read_measured(Section& section, DeviceSpec& device) {
+  std::vector<KernelSample> samples = read_kernel_files(
+      section, "measured",
+      "measured times of GEMMs and of attention on the device, which operators of like sizes take in place of the "
+      "model's: CSV files, relative to the file that names them, with the columns of "
+      "configs/validation/compute/gemm-h100.csv or attention-h100.csv. Example: `[gemm.csv]`");
+  if (std::ranges::any_of(samples, [](const KernelSample& sample) { return sample.what.index() != 0; }))
+    section.error("measured", "measured times of fused experts cannot replace the model's",
+                  "name files of GEMMs and of attention");
+  if (!samples.empty()) device.measured = std::make_shared<const std::vector<KernelSample>>(std::move(samples));
 }
 
 }  // namespace
@@ -98,7 +111,10 @@ DeviceSpec read_device(Section& section) {
                 "generation of the NVIDIA or AMD GPU; NCCL's choices and the default software depend on it");
   section.defaulted_section("compute",
                             "what the best kernels reach on the device; the defaults are means of measured GPUs",
-                            [&](Section& compute) { read_compute(compute, device.compute); });
+                            [&](Section& compute) {
+                              read_compute(compute, device.compute);
+                              read_measured(compute, device);
+                            });
   section.takes("power", device.power,
                 "power that the device takes at most (its TDP), which energy is counted by. Example: `400 W`");
   network::read_device_links(section);  // for the node that the device is in

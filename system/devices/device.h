@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@
 #include "workload/graph/job.h"
 
 namespace orrery::system {
+
+struct KernelSample;
 
 // What is left of a device's peaks in the best kernels, and what starting one costs (system/devices/operator_model.h).
 // The defaults stand for a GPU that nobody has measured: means of those that somebody has.
@@ -56,6 +59,8 @@ struct DeviceSpec {
   ComputeSpec compute;
   std::optional<SystolicArrays> systolic;  // which matrix products run on
   std::optional<Power> power;              // at most: of the whole board
+  // Of kernels on it, which the times of operators are corrected by; null without.
+  std::shared_ptr<const std::vector<KernelSample>> measured;
 
   // The peak for `precision`; bf16 falls back to fp16 and the other way (V100 has no bf16, at the same rate where both
   // exist). Nothing if the device has neither.

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -100,11 +102,42 @@ workload::SoftwareRates micro_benchmark_rates(const DeviceSpec& device) {
 OperatorModel::OperatorModel(DeviceSpec device, const workload::SoftwareRates& rates)
     : device_(std::move(device)),
       rates_(rates),
-      memory_bandwidth_(number(device_.memory_bandwidth.count()) * share(device_.compute.memory)) {}
+      memory_bandwidth_(number(device_.memory_bandwidth.count()) * share(device_.compute.memory)) {
+  if (device_.measured == nullptr) return;
+  DeviceSpec unmeasured = device_;
+  unmeasured.measured = nullptr;
+  workload::SoftwareRates alone = micro_benchmark_rates(device_);
+  alone.kernels = rates.kernels;
+  const OperatorModel model(std::move(unmeasured), alone);
+  std::vector<KernelSample> usable;  // formats without a peak are none that a job can ask for
+  std::ranges::copy_if(*device_.measured, std::back_inserter(usable),
+                       [&](const KernelSample& sample) { return model.computes(sample); });
+  measured_.emplace(usable, [&](const workload::Operator& op) { return model.time(op); });
+}
 
-Duration OperatorModel::time(const workload::Operator& op) const {
+bool OperatorModel::computes(const KernelSample& sample) const {
+  const auto* op = std::get_if<workload::Operator>(&sample.what);
+  if (op == nullptr) return false;
+  if (const auto* attention = std::get_if<workload::FlashAttention>(op))
+    return device_.peak(attention->precision).has_value();
+  const auto* gemm = std::get_if<workload::Gemm>(op);
+  if (gemm == nullptr) return false;
+  const bool four_bits = rates_.kernels && gemm->scaling == workload::Scaling::kNvfp4;
+  return four_bits ? device_.nvfp4_peak.has_value() : device_.peak(gemm->precision).has_value();
+}
+
+Duration OperatorModel::modelled(const workload::Operator& op) const {
   return std::visit([this](const auto& o) { return time_of(o); }, op);
 }
+
+Duration OperatorModel::time(const workload::Operator& op) const {
+  const Duration time = modelled(op);
+  if (!measured_ || time == Duration::zero()) return time;
+  const MeasuredKernels::Correction correction = measured_->of(op);
+  return correction.share == 0 ? time : from_seconds(seconds(time) * correction.factor);
+}
+
+double OperatorModel::measured(const workload::Operator& op) const { return measured_ ? measured_->of(op).share : 0; }
 
 std::optional<Duration> OperatorModel::time(const workload::FusedExperts& experts) const {
   if (!rates_.kernels) return std::nullopt;

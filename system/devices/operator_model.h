@@ -10,6 +10,7 @@
 
 #include "system/devices/device.h"
 #include "system/devices/kernel_time.h"
+#include "system/devices/measured_kernels.h"
 #include "workload/training/spec/operators.h"
 #include "workload/training/spec/software.h"
 
@@ -34,12 +35,16 @@ class OperatorModel final : public workload::OperatorTimes {
 
   // Sizes are not negative. The same bytes for the same operator, whatever was asked before. InputError, without a
   // place, if the device has no peak for the precision of a product or of attention.
+  // On a device with measured kernels, with what they are of the model's of the same software's where nothing is lost.
   Duration time(const workload::Operator& op) const override;
+  double measured(const workload::Operator& op) const override;
   // The same of fused experts, which only a software with kernels of its own has: nothing without.
   std::optional<Duration> time(const workload::FusedExperts& experts) const;
   std::int64_t processors() const override { return device_.streaming_multiprocessors; }
 
  private:
+  bool computes(const KernelSample& sample) const;
+  Duration modelled(const workload::Operator& op) const;
   Duration time_of(const workload::Gemm& gemm) const;
   Duration time_of(const workload::FlashAttention& attention) const;
   Duration time_of(const workload::ElementWise& op) const;
@@ -55,6 +60,7 @@ class OperatorModel final : public workload::OperatorTimes {
   DeviceSpec device_;
   workload::SoftwareRates rates_;
   double memory_bandwidth_;  // as kernels reach it, in bytes per second
+  std::optional<MeasuredKernels> measured_;
 };
 
 }  // namespace orrery::system

@@ -108,6 +108,16 @@ def alias_bomb():
     return "\n".join(lines) + "\n"
 
 
+def measured(what, table, *message):
+    """A device with measured kernels."""
+    device = ("{name: d, peak: {bf16: 100 TFLOP/s}, memory: {capacity: 80 GB, bandwidth: 2 TB/s}, "
+              "compute: {measured: [kernels.csv]}}")
+    files = {"job.yaml": JOB.replace("a100-sxm-80gb", device)}
+    if table is not None:
+        files["kernels.csv"] = table
+    return Row(what, 2, list(message), files=files)
+
+
 FILES = [
     text("An empty file", "", "job.yaml: error: the file is empty", "a configuration is a map of keys"),
     text("A file of comments", "# nothing\n", "job.yaml: error: the file is empty"),
@@ -499,5 +509,18 @@ PERTURBATIONS = [
     more("perturb: {ranks: {1: {start: 3000 h}}}", "job.yaml:7:30: error: perturb.ranks.1.start", "too large"),
 ]
 
+MEASURED = [
+    measured("Measured kernels that are not there", None, "kernels.csv: error: cannot be opened"),
+    measured("Measured kernels without a column", "dtype,m,n,latency_us\nbfloat16,1,1,1\n",
+             "kernels.csv:1:1: error: the columns are those of no kind of kernels", "dtype,m,n,k,latency_us"),
+    measured("Measured kernels of no rows", "dtype,m,n,k,latency_us\n", "kernels.csv:1: error: no rows"),
+    measured("A measured kernel of no time", "dtype,m,n,k,latency_us\nbfloat16,128,128,128,0\n",
+             "kernels.csv:2:22: error: latency_us '0' is not a time"),
+    measured("Measured experts in place of the model's",
+             "dtype,kernel,tokens,hidden,inter,topk,experts,tp,ep,distribution,latency_us\n"
+             "bfloat16,moe,256,2048,512,8,256,1,4,balanced,37.9\n",
+             "measured times of fused experts cannot replace the model's", "name files of GEMMs and of attention"),
+]
+
 ROWS = (FILES + KEYS + VALUES + CLUSTERS + MACHINES + FABRICS + EFFICIENCIES + ALGORITHMS + NCCL + PLACEMENTS +
-        PERTURBATIONS)
+        PERTURBATIONS + MEASURED)

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "study/validate/compute/kernels.h"
 #include "study/validate/compute/layers.h"
 #include "study/validate/compute/table.h"
+#include "system/devices/kernel_table.h"
 #include "tests/shipped_files.h"
 
 using namespace orrery;
@@ -228,8 +228,8 @@ TEST_CASE("the shipped layers are those that were published") {
 
 TEST_CASE("rows of kernels are products or attention, by their columns") {
   Diagnostics diagnostics;
-  const auto products =
-      read_kernel_csv("# comment\ndtype,m,n,k,latency_us,tflops\nfp8_block,512,64,128,12.5,0\n", "k.csv", diagnostics);
+  const auto products = system::read_kernel_csv(
+      "# comment\ndtype,m,n,k,latency_us,tflops\nfp8_block,512,64,128,12.5,0\n", "k.csv", diagnostics);
   REQUIRE(products.size() == 1);
   Gemm expected{512, 64, 128, 1, Precision::kFp8};
   expected.scaling = Scaling::kBlock;
@@ -237,7 +237,7 @@ TEST_CASE("rows of kernels are products or attention, by their columns") {
   CHECK(products[0].kind == "gemm fp8-block");
   CHECK(products[0].measured == 12500ns);
   CHECK(products[0].line == 3);
-  const auto attention = read_kernel_csv(
+  const auto attention = system::read_kernel_csv(
       "dtype,batch,isl,heads,kv_heads,head_dim,latency_us\nbfloat16,2,1024,8,2,64,10\nbfloat16,2,1024,8,0,64,10\n",
       "k.csv", diagnostics);
   REQUIRE(attention.size() == 2);
@@ -266,7 +266,7 @@ TEST_CASE("wrong rows of kernels are named") {
   for (const auto& [text, problem] : cases) {
     INFO(text);
     Diagnostics diagnostics;
-    CHECK(read_kernel_csv(text, "k.csv", diagnostics).empty());
+    CHECK(system::read_kernel_csv(text, "k.csv", diagnostics).empty());
     REQUIRE_FALSE(diagnostics.problems().empty());
     INFO(to_string(diagnostics.problems()[0]));
     CHECK(to_string(diagnostics.problems()[0]).starts_with(problem));
@@ -275,17 +275,17 @@ TEST_CASE("wrong rows of kernels are named") {
 
 TEST_CASE("experts that are alike have the same rows; of a power law the busiest rank counts") {
   // 1024 tokens to 8 of 128 experts: 64 each, 16 experts a rank.
-  CHECK(expert_rows(1024, 8, 128, 8, 0) == std::vector<double>(16, 64.0));
+  CHECK(system::expert_rows(1024, 8, 128, 8, 0) == std::vector<double>(16, 64.0));
   // 2 tokens to 8 of 128: 16 choices, 2 a rank of 8.
-  CHECK(expert_rows(2, 8, 128, 8, 0) == std::vector<double>(2, 1.0));
-  const std::vector<double> all = expert_rows(1024, 2, 128, 1, 1.2);
+  CHECK(system::expert_rows(2, 8, 128, 8, 0) == std::vector<double>(2, 1.0));
+  const std::vector<double> all = system::expert_rows(1024, 2, 128, 1, 1.2);
   double sum = 0;
   for (const double row : all) sum += row;
   CHECK(sum == Approx(2048).epsilon(0.05));  // but for experts of less than half a row
   CHECK(all.front() > 10 * all.back());
   sum = 0;
-  for (const double row : expert_rows(1024, 2, 128, 8, 1.2)) sum += row;
+  for (const double row : system::expert_rows(1024, 2, 128, 8, 1.2)) sum += row;
   CHECK(sum > 2048 / 8.0);
   // One of two experts has nearly all tokens, but none twice.
-  for (const double row : expert_rows(1000, 2, 2, 2, 3)) CHECK(row <= 1000);
+  for (const double row : system::expert_rows(1000, 2, 2, 2, 3)) CHECK(row <= 1000);
 }

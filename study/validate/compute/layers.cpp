@@ -7,8 +7,8 @@
 
 #include "core/assert.h"
 #include "core/config/quantity_text.h"
+#include "core/csv_lines.h"
 #include "core/suggest.h"
-#include "study/csv_lines.h"
 
 namespace orrery::study {
 namespace {

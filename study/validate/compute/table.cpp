@@ -127,18 +127,8 @@ void read_products(Section& section, ComputeTable& table) {
 }
 
 void read_kernels(Section& section, ComputeTable& table) {
-  Diagnostics& diagnostics = section.context().diagnostics();
-  for (const std::string& word : section.words("kernels",
-                                               "times of kernels: CSV files, relative to this one, with the "
-                                               "columns of gemm-h100.csv")) {
-    const std::string file = path_from(section.where("kernels").file, word).string();
-    try {
-      const std::vector<KernelSample> samples = read_kernel_csv(workload::read_file(file), file, diagnostics);
-      table.kernels.insert(table.kernels.end(), samples.begin(), samples.end());
-    } catch (const InputError& error) {
-      for (const Problem& problem : error.problems()) diagnostics.error(problem.where, problem.message, problem.hint);
-    }
-  }
+  table.kernels = system::read_kernel_files(
+      section, "kernels", "times of kernels: CSV files, relative to this one, with the columns of gemm-h100.csv");
   Architecture others = table.device.architecture;
   section.takes("others", others, architecture_names(),
                 "architecture whose constants of the software predict the kernels with `--cross`", "the device's");
@@ -229,7 +219,7 @@ std::vector<ComputeTable> compute_tables_of(const ComputeQuestion& question, std
                                             const ConfigFiles& files) {
   Diagnostics diagnostics;
   const std::string text = workload::read_file(question.file);
-  const bool kernels = is_kernel_csv(text);
+  const bool kernels = system::is_kernel_csv(text);
   if (kernels && question.device.empty())
     throw InputError({question.file}, "kernels do not say what device they were measured on",
                      "name it: --device h100-sxm --software inference-2026");
@@ -242,7 +232,7 @@ std::vector<ComputeTable> compute_tables_of(const ComputeQuestion& question, std
   table.source = question.file;
   table.layers_file = question.file;
   table.layers = std::move(samples);
-  if (kernels) table.kernels = read_kernel_csv(text, question.file, diagnostics);
+  if (kernels) table.kernels = system::read_kernel_csv(text, question.file, diagnostics);
   diagnostics.throw_if_errors();
   return {std::move(table)};
 }

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "study/table_files.h"
-#include "study/validate/compute/kernels.h"
 #include "study/validate/compute/layers.h"
 #include "system/devices/device.h"
+#include "system/devices/kernel_table.h"
 #include "workload/training/spec/operators.h"
 #include "workload/training/spec/software.h"
 
@@ -39,7 +39,7 @@ struct ComputeTable {
   std::string layers_file;          // where the layers come from
   std::vector<LayerSample> layers;
   std::vector<MeasuredProduct> products;
-  std::vector<KernelSample> kernels;
+  std::vector<system::KernelSample> kernels;
   std::optional<Architecture>
       others;  // whose constants of the software predict the kernels when the device is left out
 

@@ -27,7 +27,7 @@ Duration time_at(const MeasuredProduct& measured) {
   return Duration(std::max<std::int64_t>(1, std::llround(std::min(work / measured.rate, 1e6) * 1e12)));
 }
 
-Duration time_of(const system::OperatorModel& model, const KernelSample& sample) {
+Duration time_of(const system::OperatorModel& model, const system::KernelSample& sample) {
   if (const auto* op = std::get_if<workload::Operator>(&sample.what)) return model.time(*op);
   const std::optional<Duration> time = model.time(std::get<workload::FusedExperts>(sample.what));
   if (!time)
@@ -73,7 +73,7 @@ class TableValidation {
   void add_kernels() {
     std::optional<system::OperatorModel> others;
     if (table_.others && table_.software) others.emplace(table_.device, table_.software->rates_on(*table_.others));
-    for (const KernelSample& sample : table_.kernels) {
+    for (const system::KernelSample& sample : table_.kernels) {
       const auto same = std::ranges::find(validated_.kernels, sample.kind, &OperatorErrors::name);
       OperatorErrors& errors = same != validated_.kernels.end()
                                    ? *same

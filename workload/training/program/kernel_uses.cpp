@@ -25,7 +25,7 @@ class Tally {
 
   std::vector<KernelUse> take(const OperatorTimes& times) const {
     std::vector<KernelUse> uses;
-    for (const auto& [op, count] : counts_) uses.push_back({op, count, times.time(op)});
+    for (const auto& [op, count] : counts_) uses.push_back({op, count, times.time(op), times.measured(op)});
     return uses;
   }
 

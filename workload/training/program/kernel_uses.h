@@ -15,6 +15,7 @@ struct KernelUse {
   Operator op;
   std::int64_t count = 0;  // in all iterations
   Duration each{};         // alone on the rank's device
+  double measured = 0;     // how far `each` is measured, from 0 to 1
 };
 
 // Of a rank of the stage, each operator once, ascending. Without what servers of parameters compute, and without the

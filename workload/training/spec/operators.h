@@ -99,6 +99,8 @@ class OperatorTimes {
   virtual ~OperatorTimes() = default;
   // Never negative; zero only for an operator without work.
   virtual Duration time(const Operator& op) const = 0;
+  // How far the time is that of measurements of like operators, from 0 to 1.
+  virtual double measured(const Operator&) const { return 0; }
   // Streaming multiprocessors of the device; 0: not known.
   virtual std::int64_t processors() const { return 0; }
 };

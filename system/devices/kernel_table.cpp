@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/validate/compute/kernels.h"
+#include "system/devices/kernel_table.h"
 
 #include <algorithm>
 #include <array>
@@ -14,10 +14,11 @@
 
 #include "core/assert.h"
 #include "core/config/quantity_text.h"
+#include "core/csv_lines.h"
 #include "core/suggest.h"
-#include "study/csv_lines.h"
+#include "workload/chakra/file.h"
 
-namespace orrery::study {
+namespace orrery::system {
 namespace {
 
 constexpr std::int64_t kMost = 1 << 26;  // of a side of a matrix: its bytes fit 64 bits
@@ -283,4 +284,19 @@ std::vector<KernelSample> read_kernel_csv(std::string_view text, const std::stri
   return samples;
 }
 
-}  // namespace orrery::study
+std::vector<KernelSample> read_kernel_files(Section& section, std::string_view key, std::string_view meaning) {
+  Diagnostics& diagnostics = section.context().diagnostics();
+  std::vector<KernelSample> all;
+  for (const std::string& word : section.words(key, meaning)) {
+    const std::string file = path_from(section.where(key).file, word).string();
+    try {
+      const std::vector<KernelSample> samples = read_kernel_csv(workload::read_file(file), file, diagnostics);
+      all.insert(all.end(), samples.begin(), samples.end());
+    } catch (const InputError& error) {
+      for (const Problem& problem : error.problems()) diagnostics.error(problem.where, problem.message, problem.hint);
+    }
+  }
+  return all;
+}
+
+}  // namespace orrery::system

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace orrery::study {
+namespace orrery {
 
 // Without blanks around it, and without quotes.
 struct CsvCell {
@@ -34,4 +34,4 @@ class CsvLines {
   int number_ = 0;
 };
 
-}  // namespace orrery::study
+}  // namespace orrery

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "study/csv_lines.h"
+#include "core/csv_lines.h"
 
-namespace orrery::study {
+namespace orrery {
 namespace {
 
 constexpr std::string_view kBlank = " \t\r";
@@ -36,4 +36,4 @@ std::optional<CsvLine> CsvLines::next() {
   return std::nullopt;
 }
 
-}  // namespace orrery::study
+}  // namespace orrery

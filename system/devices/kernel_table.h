@@ -11,12 +11,13 @@
 #include <variant>
 #include <vector>
 
+#include "core/config/config.h"
 #include "core/error.h"
 #include "core/units.h"
 #include "workload/training/spec/kernels.h"
 #include "workload/training/spec/operators.h"
 
-namespace orrery::study {
+namespace orrery::system {
 
 // Rows of each expert of the busiest of `ranks`, most first, of those that have any: every token goes to `per_token` of
 // `experts`. exponent 0: all experts are alike; else their shares follow a power law, x^-exponent from 1 to 0.8 tokens,
@@ -40,4 +41,7 @@ bool is_kernel_csv(std::string_view text);
 // line and column of `name`; rows that have one are left out.
 std::vector<KernelSample> read_kernel_csv(std::string_view text, const std::string& name, Diagnostics& diagnostics);
 
-}  // namespace orrery::study
+// Those of all files that a key lists, which are relative to the file that it stands in.
+std::vector<KernelSample> read_kernel_files(Section& section, std::string_view key, std::string_view meaning);
+
+}  // namespace orrery::system
