@@ -46,6 +46,7 @@ workload::TransformerSpec random_transformer(Dice& dice) {
     model.shared_experts = dice.one_of<std::int64_t>({0, 1});
     model.dense_layers = model.layers > 1 ? dice.one_of<std::int64_t>({0, 1}) : 0;
   }
+  if (model.vocab > 0 && dice.chance(8)) model.mtp_layers = dice.one_of<std::int64_t>({1, 2});
   if (dice.chance(5)) {
     model.kv_heads = model.heads;
     model.position = workload::PositionKind::kRotary;

@@ -92,6 +92,37 @@ TEST_CASE("a vision transformer embeds patches by one product and classifies one
   CHECK(model_flops(training) == Approx(5 * (6 * weights + scores)));
 }
 
+TEST_CASE("a module of multi-token prediction projects, runs a layer and computes the head's scores once more") {
+  TransformerSpec model = small_gpt();
+  model.tied_embeddings = false;
+  TrainingSpec training = small_training(model);
+  const LayerShape shape = layer_shape(training, 1);
+  const LayerProgram layer = transformer_layer(shape, false), module = prediction_layer(shape, false);
+  const LayerProgram head = head_layer(shape, false), again = head_layer(shape, true);
+  const std::int64_t tokens = shape.tokens(), hidden = model.hidden;
+  const std::int64_t projection = 2 * hidden * hidden;
+  CHECK(flops(module.forward) == flops(layer.forward) + Flops(2 * tokens * projection));
+  CHECK(flops(module.backward) == flops(layer.backward) + Flops(4 * tokens * projection));
+  CHECK(flops(again.forward) == flops(head.forward));
+  // Norms of the embedding, of what comes in and before the scores; the table of the head is the model's.
+  const std::int64_t own = layer.parameters.total() + projection + 2 * norm_parameters(model);
+  CHECK(module.parameters.total() == own);
+  CHECK(prediction_layer(shape, true).parameters.total() == own + model.vocab * hidden);
+  CHECK(again.parameters.total() == norm_parameters(model));
+  CHECK(module.saved == layer.saved + shape.own_activations() * 4);
+
+  const double flops_without = model_flops(training);
+  const std::int64_t parameters_without = parameter_count(model);
+  model.mtp_layers = 2;
+  training.model.sizes = model;
+  CHECK(parameter_count(model) == parameters_without + 2 * (own + norm_parameters(model)));
+  const double weights =
+      12.0 * static_cast<double>(hidden * hidden) + static_cast<double>(projection + model.vocab * hidden);
+  const double scores = 12.0 * static_cast<double>(hidden * model.sequence);
+  CHECK(model_flops(training) - flops_without ==
+        Approx(2 * static_cast<double>(training.global_batch * model.sequence) * (6 * weights + scores)));
+}
+
 TEST_CASE("an Evoformer's blocks train twice as long backward as forward, and recycled ones go forward alone") {
   EvoformerSpec small{.residues = 4,
                       .pair = 8,

@@ -104,6 +104,7 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load);
 std::int64_t norm_parameters(const TransformerSpec& model);
 
 struct BlockProgram {
+  std::string name;  // of what is computed again
   std::vector<Action> forward;
   std::vector<Action> backward;
   ParameterCount parameters;
@@ -117,6 +118,8 @@ struct BlockProgram {
 BlockProgram attention_block(const LayerShape& shape);
 BlockProgram perceptron_block(const LayerShape& shape);
 BlockProgram expert_block(const LayerShape& shape);
+// `copies_table`: the embedding's, which otherwise the head or the embedding on this rank has.
+BlockProgram prediction_block(const LayerShape& shape, bool copies_table);
 
 // What blocks have in common. A linear layer of weights k x n on m tokens:
 Gemm linear(const LayerShape& shape, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch = 1,

@@ -21,6 +21,8 @@ namespace orrery::workload {
 LayerProgram embedding_layer(const LayerShape& shape);
 LayerProgram transformer_layer(const LayerShape& shape, bool has_experts);
 // `tied_here`: the embedding is on the same rank, and the weights are counted there.
+// A module of multi-token prediction without its head, which is one that is tied here.
+LayerProgram prediction_layer(const LayerShape& shape, bool copies_table);
 LayerProgram head_layer(const LayerShape& shape, bool tied_here);
 
 // What a rank computes and communicates for a recommendation model (Naumov et al. 2019): embedding tables spread over

@@ -374,27 +374,34 @@ LayerProgram embedding_layer(const LayerShape& shape) {
   return layer;
 }
 
-LayerProgram transformer_layer(const LayerShape& shape, bool has_experts) {
-  BlockProgram attention = attention_block(shape);
-  BlockProgram perceptron = has_experts ? expert_block(shape) : perceptron_block(shape);
+namespace {
+
+std::vector<BlockProgram> blocks_of_layer(const LayerShape& shape, bool has_experts) {
+  std::vector<BlockProgram> blocks;
+  blocks.push_back(attention_block(shape));
+  blocks.back().name = "attention";
+  blocks.push_back(has_experts ? expert_block(shape) : perceptron_block(shape));
+  blocks.back().name = "experts";
+  return blocks;
+}
+
+LayerProgram layer_of(const LayerShape& shape, std::vector<BlockProgram> blocks) {
   LayerProgram layer;
   layer.name = "layer";
-  layer.parameters = attention.parameters + perceptron.parameters;
-  layer.frozen = attention.frozen + perceptron.frozen;
-  layer.saved = attention.saved + perceptron.saved;
-  append(layer.forward, std::move(attention.forward));
-  append(layer.forward, std::move(perceptron.forward));
-  append(layer.backward, std::move(perceptron.backward));
-  append(layer.backward, std::move(attention.backward));
-  if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kScores) {
-    layer.saved -= attention.saved_scores;
-    layer.working = attention.saved_scores;
+  for (BlockProgram& block : blocks) {
+    layer.parameters += block.parameters;
+    layer.frozen += block.frozen;
+    layer.saved += block.saved - block.saved_again;
+    layer.working += block.saved_again;
+    if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kScores) {
+      layer.saved -= block.saved_scores;
+      layer.working += block.saved_scores;
+    }
+    append(layer.forward, std::move(block.forward));
   }
-  if (!attention.again.empty() || !perceptron.again.empty()) {
-    layer.saved -= attention.saved_again + perceptron.saved_again;
-    layer.working += attention.saved_again + perceptron.saved_again;
-    for (auto& [name, block] : {std::pair("experts", &perceptron), {"attention", &attention}})
-      if (!block->again.empty()) layer.recompute.emplace_back(Compute{name, block->again});
+  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
+    append(layer.backward, std::move(block->backward));
+    if (!block->again.empty()) layer.recompute.emplace_back(Compute{block->name, block->again});
   }
   if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kOperators) {
     Recomputed kept = EverySecondProduct(shape).of(layer.forward);
@@ -409,6 +416,18 @@ LayerProgram transformer_layer(const LayerShape& shape, bool has_experts) {
   for (std::vector<Action>* actions : {&layer.forward, &layer.recompute, &layer.backward})
     *actions = in_pieces(std::move(*actions), shape.pieces);
   return layer;
+}
+
+}  // namespace
+
+LayerProgram transformer_layer(const LayerShape& shape, bool has_experts) {
+  return layer_of(shape, blocks_of_layer(shape, has_experts));
+}
+
+LayerProgram prediction_layer(const LayerShape& shape, bool copies_table) {
+  std::vector<BlockProgram> blocks = blocks_of_layer(shape, shape.model->experts > 0);
+  blocks.insert(blocks.begin(), prediction_block(shape, copies_table));
+  return layer_of(shape, std::move(blocks));
 }
 
 LayerProgram head_layer(const LayerShape& shape, bool tied_here) {

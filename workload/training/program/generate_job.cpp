@@ -54,7 +54,7 @@ class ModelLayers {
   }
 
  private:
-  enum class Kind : std::uint8_t { kEmbedding, kDense, kExperts, kHead };
+  enum class Kind : std::uint8_t { kEmbedding, kDense, kExperts, kHead, kPrediction, kNextPrediction, kPredictionHead };
 
   std::vector<StageLayer> transformer_chunk(std::size_t virtual_stage, std::size_t load) {
     const TransformerSpec& model = *training_.transformer();
@@ -65,7 +65,13 @@ class ModelLayers {
     for (std::int64_t i = 0; i < stages_[virtual_stage]; ++i, ++layer)
       chunk.push_back(
           stage_layer(model.has_experts(layer) ? Kind::kExperts : Kind::kDense, load, layer, is_recomputed(i)));
-    if (virtual_stage + 1 == stages_.size() && model.has_ends()) chunk.push_back(stage_layer(Kind::kHead, load, -1));
+    if (virtual_stage + 1 < stages_.size() || !model.has_ends()) return chunk;
+    chunk.push_back(stage_layer(Kind::kHead, load, -1));
+    for (std::int64_t i = 0; i < model.mtp_layers; ++i) {
+      const Kind kind = i == 0 ? Kind::kPrediction : Kind::kNextPrediction;
+      chunk.push_back(stage_layer(kind, load, model.layers + i));
+      chunk.push_back(stage_layer(Kind::kPredictionHead, load, model.layers + i));
+    }
     return chunk;
   }
 
@@ -99,6 +105,12 @@ class ModelLayers {
         return transformer_layer(shape, true);
       case Kind::kHead:
         return head_layer(shape, shape.model->tied_embeddings && !training_.model_ties_stages());
+      case Kind::kPrediction:
+        return prediction_layer(shape, !shape.model->tied_embeddings && training_.model_ties_stages());
+      case Kind::kNextPrediction:
+        return prediction_layer(shape, false);
+      case Kind::kPredictionHead:
+        return head_layer(shape, true);
     }
     ORRERY_ASSERT(false);
   }

@@ -52,7 +52,9 @@ using Parts = std::vector<Part>;
 
 // The router has no bias.
 Parts parts_of(const TransformerSpec& model) {
-  const std::int64_t expert_layers = model.expert_layers(), dense_layers = model.layers - expert_layers;
+  const std::int64_t modules = model.mtp_layers, layers = model.layers + modules;
+  const std::int64_t expert_layers = model.expert_layers() + (model.experts > 0 ? modules : 0);
+  const std::int64_t dense_layers = layers - expert_layers;
   const auto whole = [](const char* name, Int128 count) { return Part{name, count, count}; };
   const Int128 expert = expert_layers * mlp(model, model.expert_hidden);
   const Int128 table = Int128{model.hidden} * model.vocab;
@@ -62,12 +64,13 @@ Parts parts_of(const TransformerSpec& model) {
   const Int128 classifier = model.patches ? linear(model.hidden, images.classes, true) : 0;
   return {whole("embedding", ends),
           whole("positions", model.position == PositionKind::kLearned ? Int128{model.hidden} * model.sequence : 0),
-          whole("attention", model.layers * attention(model)),
+          whole("attention", layers * attention(model)),
           whole("mlp", dense_layers * mlp(model, model.ffn_hidden)),
           whole("router", expert_layers * linear(model.hidden, model.experts, false)),
           {"experts", model.experts * expert, model.experts_per_token * expert},
           whole("shared experts", model.shared_experts * expert),
-          whole("norms", norm(model) * (2 * model.layers + (model.embedding_norm ? 2 : 1))),
+          whole("norms", norm(model) * (2 * layers + 3 * modules + (model.embedding_norm ? 2 : 1))),
+          whole("prediction", modules * linear(2 * model.hidden, model.hidden, false)),
           whole("head", model.patches           ? classifier
                         : model.tied_embeddings ? 0
                                                 : table)};

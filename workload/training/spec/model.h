@@ -47,6 +47,7 @@ struct TransformerSpec {
   std::int64_t vocab = 0;        // 0: neither an embedding nor a head
   std::int64_t sequence = 0;     // tokens
   std::int64_t predictions = 0;  // tokens of a sequence whose scores the head computes; 0: all
+  std::int64_t mtp_layers = 0;   // modules of multi-token prediction behind the head, of one layer each
   bool gated_mlp = false;        // three products instead of two
   bool tied_embeddings = true;
   bool biases = true;           // of linear layers and norms

@@ -225,8 +225,8 @@ struct TrainingSpec {
   // Whether two stages have the embedding's table.
   bool model_ties_stages() const {
     const TransformerSpec* sizes = transformer();
-    return sizes != nullptr && sizes->tied_embeddings && sizes->vocab > 0 && parallel.pipeline() > 1 &&
-           !is_v_shaped(schedule);
+    return sizes != nullptr && (sizes->tied_embeddings || sizes->mtp_layers > 0) && sizes->vocab > 0 &&
+           parallel.pipeline() > 1 && !is_v_shaped(schedule);
   }
   const TransformerSpec* transformer() const { return std::get_if<TransformerSpec>(&model.sizes); }
   // Where a key stands; where its section starts if it is left to its default.

@@ -31,6 +31,9 @@ class TransformerCheck {
       error("schedule.kind", "frozen weights have no gradients to put off", "workload.schedule.kind: 1f1b");
     if (training_.lora && model.patches)
       error("lora", "adapters of a model of images are not modelled", "a model with a vocabulary, or no workload.lora");
+    if (training_.lora && model.mtp_layers > 0)
+      error("lora", "adapters of modules of multi-token prediction are not modelled",
+            "workload.model.mtp_layers: 0, or no workload.lora");
     check_recompute(model);
   }
 
@@ -181,7 +184,9 @@ class TransformerCheck {
     if (training_.model_ties_stages())
       error("schedule.kind",
             "the first and the last stage share the embedding's table, but update it at different times",
-            "workload.model.tied_embeddings: false, or workload.schedule.kind: 1f1b");
+            training_.transformer()->mtp_layers > 0
+                ? "workload.model.mtp_layers: 0, or workload.schedule.kind: 1f1b"
+                : "workload.model.tied_embeddings: false, or workload.schedule.kind: 1f1b");
   }
 
   // DualPipe needs two stages for each of its directions to meet, and both as many micro-batches as fill it.

@@ -23,7 +23,7 @@ constexpr Range kExpertGroups{1, 1 << 20};
 constexpr Int128 kMostWork = Int128{1} << 58;
 
 // As config.json of Hugging Face has them, and Megatron's arguments.
-constexpr std::array<Section::OtherName, 34> kOtherNames = {{
+constexpr std::array<Section::OtherName, 36> kOtherNames = {{
     {"hidden_size", "hidden"},
     {"n_embd", "hidden"},
     {"d_model", "hidden"},
@@ -58,6 +58,8 @@ constexpr std::array<Section::OtherName, 34> kOtherNames = {{
     {"topk_group", "groups_per_token"},
     {"moe_layer_freq", "expert_interval"},
     {"interleave_moe_layer_step", "expert_interval"},
+    {"num_nextn_predict_layers", "mtp_layers"},
+    {"mtp_num_layers", "mtp_layers"},
 }};
 
 void read_attention(Section& section, TransformerSpec& model) {
@@ -253,6 +255,9 @@ TransformerSpec read_transformer(Section& section) {
       "predictions", model.predictions, kSequence,
       "number of tokens in a sequence for which the head computes scores (masked language models); without it, all "
       "tokens");
+  section.takes("mtp_layers", model.mtp_layers, {0, 64},
+                "number of modules of multi-token prediction behind the head (DeepSeek-V3): each a projection, a layer, "
+                "with experts if the model has any, and the head once more");
   section.know("tied_embeddings");
   section.when(!section.has("patches"), [&] {
     section.takes("tied_embeddings", model.tied_embeddings, "whether the head shares the embedding's table");
@@ -267,6 +272,9 @@ TransformerSpec read_transformer(Section& section) {
     section.error("predictions",
                   fmt::format("{} predictions in a sequence of {} tokens", model.predictions, model.sequence),
                   fmt::format("at most {}", model.sequence));
+  if (model.mtp_layers > 0 && (model.vocab == 0 || model.predictions > 0))
+    section.error("mtp_layers", "a module predicts tokens behind those of the head, which this model does not have",
+                  "mtp_layers: 0");
   check_heads(section, model);
   check_latent(section, model);
   check_experts(section, model);
