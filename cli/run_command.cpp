@@ -158,11 +158,11 @@ void write_timeline(const RunOptions& options, const experiment::Run& run, const
   report::TimelineSize size;
   const auto fill = [&](OutputFile& file) {
     if (!options.timeline.ends_with(".gz")) {
-      size = report::write_timeline(source, ranks, [&](std::string_view text) { file.write(text); });
+      size = report::write_timeline(source, ranks, run.link_rates, [&](std::string_view text) { file.write(text); });
       return;
     }
     GzipWriter gzip(file);
-    size = report::write_timeline(source, ranks, [&](std::string_view text) { gzip.write(text); });
+    size = report::write_timeline(source, ranks, run.link_rates, [&](std::string_view text) { gzip.write(text); });
     gzip.finish();
   };
   if (const std::optional<std::string> target = replaceable_file(options.timeline)) {
@@ -297,6 +297,7 @@ void run(RunOptions& options, Session& session) {
                                  print_warnings};
   request.finds_path = true;
   request.finds_slack = options.critical_path;
+  if (!options.timeline.empty()) request.link_rates_of = timeline_ranks;
   if (options.no_fold) request.settings.emplace_back("fold=off");
   Progress progress;
   experiment::Run run = experiment::run_experiment(request, session.files, std::ref(progress));

@@ -15,6 +15,7 @@
 #include "experiment/several_jobs.h"
 #include "report/culprits.h"
 #include "report/path_links.h"
+#include "report/timeline.h"
 #include "system/execution/repetitions.h"
 #include "system/plans/plans.h"
 #include "workload/matching/matching.h"
@@ -150,6 +151,7 @@ struct Wanted {
   std::span<const report::RankChoice> ranks{};  // that will be written
   bool path = false;
   bool slack = false;
+  std::optional<report::RankChoice> link_rates{};
 };
 
 std::optional<report::Slack> find_slack(const workload::Job& job, const workload::Matching& matching,
@@ -172,6 +174,23 @@ report::CriticalPath find_path(const Experiment& experiment, const ExperimentJob
       path, result,
       {whole.job, experiment.fabric, whole.placement, experiment.simulation.perturbation, usage, log, totals.acting});
   return path;
+}
+
+// Of all ranks that a timeline shows, so many changes at most.
+constexpr std::size_t kMostLinkRates = 10'000;
+
+std::vector<report::RankLinkRates> find_link_rates(const Experiment& experiment, const ExperimentJob& whole,
+                                                   const workload::Matching& matching,
+                                                   const system::Simulation& simulation,
+                                                   const system::SimulationTotals& totals,
+                                                   const report::OperationLog& log, const report::Result& result,
+                                                   const report::RankChoice& choice) {
+  std::vector<report::ChosenRank> ranks = report::chosen_ranks(choice, result.class_of_rank);
+  if (ranks.size() > report::kMostTimelineRanks) ranks.resize(report::kMostTimelineRanks);
+  const std::vector<network::LinkUsage> usage = simulation.link_usage();
+  report::PathLinks links(experiment.fabric, simulation.plans(), matching, usage, whole.placement);
+  return report::link_rates(whole.job, log, totals.acting, ranks, totals.finish,
+                            kMostLinkRates / std::max<std::size_t>(ranks.size(), 1), links);
 }
 
 // Throws NotRepeatable where `loops` have to be written out to be exact.
@@ -213,6 +232,9 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
   if (wanted.path) path = find_path(experiment, whole, matching, simulation, totals, log, result);
   std::optional<report::Slack> slack;
   if (wanted.slack) slack = find_slack(job, matching, totals, log);
+  std::vector<report::RankLinkRates> rates;
+  if (wanted.link_rates)
+    rates = find_link_rates(experiment, whole, matching, simulation, totals, log, result, *wanted.link_rates);
   result.computes_as_measured = computes_as_measured;
   result.experiment = experiment.resolved;
   result.device = experiment.devices_text();
@@ -225,7 +247,7 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
   result.wall_seconds = std::chrono::duration<double>(Clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();
   return {std::move(result), std::move(whole.job), std::move(whole.training), std::move(log),
-          totals.acting,     std::move(path),      std::move(slack)};
+          totals.acting,     std::move(path),      std::move(slack),          std::move(rates)};
 }
 
 // Loops are tried as such where nothing tells their iterations apart from the start. Where something does on the way,
@@ -285,7 +307,8 @@ Run run_experiment(const RunRequest& request, const ConfigFiles& files, const Ru
   if (request.when_read) request.when_read(experiment);
   experiment.simulation.fast_forward = request.fast_forward;
   try {
-    return simulate_experiment(experiment, request.allow_oom, {request.ranks, request.finds_path, request.finds_slack},
+    return simulate_experiment(experiment, request.allow_oom,
+                               {request.ranks, request.finds_path, request.finds_slack, request.link_rates_of},
                                diagnostics, started, progress);
   } catch (const InputError& error) {
     throw with_warnings(error, diagnostics, request.file);

@@ -13,6 +13,7 @@
 #include "core/config/tree.h"
 #include "experiment/experiment.h"
 #include "report/critical_path.h"
+#include "report/link_rates.h"
 #include "report/operation_log.h"
 #include "report/rank_choice.h"
 #include "report/result.h"
@@ -27,9 +28,10 @@ struct Run {
   workload::Job job;
   std::optional<workload::TrainingFacts> training;  // of a generated job
   report::OperationLog log;
-  std::vector<RankId> acting;          // by rank: whose operations the log has for it
-  report::CriticalPath path;           // if it was asked for
-  std::optional<report::Slack> slack;  // likewise, unless there are more operations than are looked at
+  std::vector<RankId> acting;                     // by rank: whose operations the log has for it
+  report::CriticalPath path;                      // if it was asked for
+  std::optional<report::Slack> slack;             // likewise, unless there are more operations than are looked at
+  std::vector<report::RankLinkRates> link_rates;  // likewise
 };
 
 // What is being done, and how much of it is.
@@ -45,6 +47,7 @@ struct RunRequest {
   std::function<void(std::span<const Problem>)> when_stuck{};  // told what was warned of, which may be why
   bool finds_path = false;                                     // the critical path, and what holds the job up
   bool finds_slack = false;                                    // of all operations
+  std::optional<report::RankChoice> link_rates_of{};           // of the first that a timeline shows
 };
 
 // Refuses, without a simulation, what is wrong with the configuration, a job that does not fit the devices' memory, and

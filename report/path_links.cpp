@@ -28,13 +28,36 @@ std::vector<std::vector<DeviceId>> lines_of(const system::CollectivePlan& plan, 
   return lines;
 }
 
+std::vector<ClassBytes> by_class(const std::map<std::uint16_t, double>& sums) {
+  std::vector<ClassBytes> all;
+  for (const auto& [link_class, bytes] : sums) all.push_back({link_class, bytes});
+  return all;
+}
+
 }  // namespace
 
-StepLinks PathLinks::of_call(GroupId group, std::uint32_t call, Duration time) {
+const PathLinks::Demand& PathLinks::demand_of(GroupId group, std::uint32_t call) {
   const system::CollectivePlan& plan = plans_.plan(group, call);
   const auto [known, is_new] = known_.try_emplace({group, &plan});
   if (is_new) known->second = demand_of(group, plan);
-  return split(known->second, time);
+  return known->second;
+}
+
+StepLinks PathLinks::of_call(GroupId group, std::uint32_t call, Duration time) {
+  return split(demand_of(group, call), time);
+}
+
+std::span<const ClassBytes> PathLinks::bytes_of_call(GroupId group, std::uint32_t call) {
+  return demand_of(group, call).by_class;
+}
+
+std::vector<ClassBytes> PathLinks::bytes_of_message(RankId from, RankId to, Bytes bytes) const {
+  std::vector<LinkId> route;
+  const DeviceId sender = placement_[index_of(from)], receiver = placement_[index_of(to)];
+  if (sender != receiver) fabric_.route(sender, receiver, route);
+  std::map<std::uint16_t, double> sums;
+  for (const LinkId link : route) sums[fabric_.link(link).link_class] += static_cast<double>(bytes.count());
+  return by_class(sums);
 }
 
 StepLinks PathLinks::of_message(RankId from, RankId to, Bytes bytes, Duration time) {
@@ -66,6 +89,8 @@ StepLinks PathLinks::split(const Demand& demand, Duration time) {
 PathLinks::Demand PathLinks::demand_of(GroupId group, const system::CollectivePlan& plan) const {
   Demand demand;
   Duration longest{};
+  std::map<std::uint16_t, double> sums;
+  const auto members = static_cast<double>(plans_.devices(group).size());
   for (std::size_t phase = 0; phase < plan.phases.size(); ++phase) {
     std::map<LinkId, Int128> bytes;
     Duration latency{}, least{};
@@ -79,10 +104,12 @@ PathLinks::Demand PathLinks::demand_of(GroupId group, const system::CollectivePl
     for (const auto& [link, sum] : bytes) {
       const Int128 all = std::min<Int128>(sum * plan.chunks, Bytes::max().count());
       times[link] = transfer_alone(fabric_, network::LinkLoad{link, Bytes(static_cast<std::int64_t>(all))});
+      sums[fabric_.link(link).link_class] += static_cast<double>(all) / members;
     }
     demand.latency = saturating_add(demand.latency, latency);
     add_phase(times, least, demand, longest);
   }
+  demand.by_class = by_class(sums);
   return demand;
 }
 

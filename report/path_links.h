@@ -33,6 +33,12 @@ struct StepLinks {
   Duration waiting{};            // the rest of the step
 };
 
+// What a step puts on all links of a class, in bytes; of a collective the share of one of its members.
+struct ClassBytes {
+  std::uint16_t link_class = 0;
+  double bytes = 0;
+};
+
 class PathLinks {
  public:
   // All outlive it. `usage`: by LinkId, of the whole run.
@@ -46,6 +52,9 @@ class PathLinks {
   StepLinks of_call(GroupId group, std::uint32_t call, Duration time);
   // Of a message that was on its way for `time`.
   StepLinks of_message(RankId from, RankId to, Bytes bytes, Duration time);
+  // By ascending class.
+  std::span<const ClassBytes> bytes_of_call(GroupId group, std::uint32_t call);
+  std::vector<ClassBytes> bytes_of_message(RankId from, RankId to, Bytes bytes) const;
 
  private:
   // What a step would take alone.
@@ -55,8 +64,10 @@ class PathLinks {
     Duration own{};
     Duration latency{};
     std::optional<LinkId> shared;
+    std::vector<ClassBytes> by_class;
   };
 
+  const Demand& demand_of(GroupId group, std::uint32_t call);
   static StepLinks split(const Demand& demand, Duration time);
   Demand demand_of(GroupId group, const system::CollectivePlan& plan) const;
   void add_phase(const std::map<LinkId, Duration>& times, Duration least, Demand& demand, Duration& longest) const;

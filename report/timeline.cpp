@@ -71,6 +71,14 @@ class EventWriter {
     event(R"("ph":"C","pid":{},"name":"memory, GiB","ts":{},"args":{{"GiB":{:.3f}}})", index_of(rank),
           microseconds(time), static_cast<double>(bytes) / (1 << 30));
   }
+  void add_links(const RankLinkRates& rank, const LinkRate& rate) {
+    std::string values;
+    for (std::size_t i = 0; i < rank.classes.size(); ++i)
+      values += fmt::format(FMT_COMPILE("{}{}:{:.4f}"), i == 0 ? "" : ",", json_string(rank.classes[i]),
+                            rate.by_class[i] / 1e9);
+    event(R"("ph":"C","pid":{},"name":"links, GB/s","ts":{},"args":{{{}}})", index_of(rank.rank),
+          microseconds(rate.time), values);
+  }
 
  private:
   void add(RankId rank, std::size_t track, const Slice& slice) {
@@ -151,7 +159,7 @@ void add_memory(const TimelineSource& source, std::span<const RankTimeline> rank
 }  // namespace
 
 TimelineSize write_timeline(const TimelineSource& source, std::span<const ChosenRank> ranks,
-                            const std::function<void(std::string_view)>& write) {
+                            std::span<const RankLinkRates> links, const std::function<void(std::string_view)>& write) {
   const Timelines timelines =
       collect_timelines(source, ranks.first(std::min(ranks.size(), kMostTimelineRanks)), kMostSlices);
   EventWriter writer(source, write);
@@ -159,6 +167,8 @@ TimelineSize write_timeline(const TimelineSource& source, std::span<const Chosen
   for (const RankTimeline& rank : timelines.ranks) writer.add(rank);
   add_flows(source, timelines.ranks, writer);
   if (source.training) add_memory(source, timelines.ranks, timelines.merged, writer);
+  for (const RankLinkRates& rank : links)
+    for (const LinkRate& rate : rank.rates) writer.add_links(rank, rate);
   writer.end();
   return {timelines.slices, timelines.merged};
 }

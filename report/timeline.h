@@ -13,6 +13,7 @@
 #include <span>
 #include <string_view>
 
+#include "report/link_rates.h"
 #include "report/tracks.h"
 
 namespace orrery::report {
@@ -24,8 +25,9 @@ struct TimelineSize {
   Duration merged{};  // what is shorter may have been put together; zero: nothing was
 };
 
-// Hands the text of the file over piece by piece. Of more than kMostTimelineRanks ranks the first are shown.
+// Hands the text of the file over piece by piece. Of more than kMostTimelineRanks ranks the first are shown. `links`:
+// of the same ranks, for counters.
 TimelineSize write_timeline(const TimelineSource& source, std::span<const ChosenRank> ranks,
-                            const std::function<void(std::string_view)>& write);
+                            std::span<const RankLinkRates> links, const std::function<void(std::string_view)>& write);
 
 }  // namespace orrery::report

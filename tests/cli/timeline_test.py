@@ -78,9 +78,29 @@ def check_small(program, checks, folder):
                  f"{len(told)} slices, {len(done)} operations")
     names = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
     checks.check({"compute", "tensor", "data"} <= names, "small job: tracks are named after what they show", names)
-    memory = [event["args"] for event in events if event["ph"] == "C"]
+    memory = [event["args"] for event in events if event["ph"] == "C" and event["name"].startswith("memory")]
     checks.check(len(memory) > 10, "small job: memory is counted over time")
     checks.check("put together" not in outcome.stderr, "small job: nothing is put together", outcome.stderr)
+
+
+def check_counters(program, checks, folder, job, *options):
+    """The rates of all ranks over links sum up to what the links carried."""
+    outcome = program.run(["run", job, "--timeline", "c.json", "--timeline-ranks", "all", "--json", "r.json", *options], folder)
+    if not checks.check(outcome.code == 0 and not outcome.broken, f"{job}: a timeline of all ranks", outcome.stderr):
+        return
+    carried, last = defaultdict(float), {}
+    for event in load(Path(folder) / "c.json"):
+        if event["name"] != "links, GB/s":
+            continue
+        begin, rates = last.get(event["pid"], (0, {}))
+        for name, rate in rates.items():
+            carried[name] += rate / 1e6 * 1e9 * (event["ts"] - begin) / 1e12  # load() counts in millionths
+        last[event["pid"]] = event["ts"], event["args"]
+    links = json.loads((Path(folder) / "r.json").read_text())["links"]
+    told = {link["class"]: link["bytes"] * link["count"] for link in links if link["bytes"]}
+    # A message counts as long as its send takes, and rates have four digits behind the point.
+    checks.check(carried.keys() == told.keys() and all(abs(carried[name] / told[name] - 1) < 1e-3 for name in told),
+                 f"{job}: rates over links sum up to what they carried", f"{dict(carried)}\n{told}")
 
 
 def check_large(program, checks, folder):
@@ -129,6 +149,9 @@ def main():
     program, checks = Program(sys.argv[1]), Checks()
     with scratch_folder() as folder:
         check_small(program, checks, folder)
+        check_counters(program, checks, folder, "job.yaml")
+        check_counters(program, checks, folder, STUDIES / "llama2-13b-four-nodes.yaml",
+                       "--set", "workload.parallel={tensor: 4, pipeline: 4, data: rest}")
         check_large(program, checks, folder)
         check_links(program, checks, folder)
         check_refusals(program, checks, folder)
