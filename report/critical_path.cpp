@@ -7,7 +7,12 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -55,15 +60,67 @@ bool shares_stream(const ExecutionGraph& graph, NodeId a, NodeId b) {
   return graph.kind(a) == graph.kind(b) && graph.stream(a) == graph.stream(b);
 }
 
-// What one rank did.
+// Steps of a path, and how long they are.
+struct Sum {
+  Duration time{};
+  std::size_t steps = 0;
+
+  void add(Duration more) {
+    time += more;
+    ++steps;
+  }
+  void add(const Sum& more) {
+    time += more.time;
+    steps += more.steps;
+  }
+};
+
+// What one rank did, and what of it is on the path.
 class History {
  public:
   History(const workload::Job& job, const OperationLog& log, RankId rank)
-      : graph_(job.graph(rank)), operations_(log.of(rank)) {
+      : graph_(job.graph(rank)), operations_(log.of(rank)), on_path_(graph_.size()) {}
+
+  const ExecutionGraph& graph() const { return graph_; }
+  std::span<const OperationRecord> operations() const { return operations_; }
+  const OperationRecord* of_node(NodeId node) { return by_number()[graph_.number(node)]; }
+  std::span<const OperationRecord* const> calls(std::uint32_t slot) {
+    if (calls_.empty()) find_calls();
+    return calls_[slot];
+  }
+  // `before`: an operation that ended then or later, near which they are; null: anywhere.
+  std::span<const OperationRecord> ended_at(Time time, const OperationRecord* before) const {
+    std::size_t from = 0, to = operations_.size();
+    if (before != nullptr) {
+      to = static_cast<std::size_t>(before - operations_.data()) + 1;
+      if (before->end == time)  // those behind it may have ended then as well
+        while (to < operations_.size() && operations_[to].end == time) ++to;
+      for (std::size_t step = 8; step < to && from == 0; step *= 4)
+        if (operations_[to - step].end < time) from = to - step;
+    }
+    const auto near = std::span(operations_).subspan(from, to - from);
+    const auto first = std::ranges::lower_bound(near, time, {}, &OperationRecord::end);
+    const auto last = std::ranges::upper_bound(first, near.end(), time, {}, &OperationRecord::end);
+    return {first, last};
+  }
+  // Tells times that a stretch of the program is gone through apart.
+  std::uint32_t repetition(const OperationRecord& operation) const {
+    return operation.number - graph_.number(operation.node);
+  }
+  Sum& on_path(NodeId node) { return on_path_[index_of(node)]; }
+  std::span<const Sum> on_path() const { return on_path_; }  // by node
+
+ private:
+  // Few ranks are asked for what another waited for.
+  const std::vector<const OperationRecord*>& by_number() {
+    if (!by_number_.empty()) return by_number_;
     by_number_.assign(graph_.written_out_size(), nullptr);
-    calls_.resize(graph_.communicator_slots());
     for (const OperationRecord& operation : operations_) by_number_[operation.number] = &operation;
-    for (const OperationRecord* operation : by_number_)
+    return by_number_;
+  }
+  void find_calls() {
+    calls_.resize(graph_.communicator_slots());
+    for (const OperationRecord* operation : by_number())
       if (operation != nullptr && graph_.kind(operation->node) == NodeKind::kCollective)
         calls_[graph_.communicator_slot(operation->node)].push_back(operation);
     if (!graph_.stretches().empty()) return;  // repetitions call in the order of their numbers
@@ -71,20 +128,11 @@ class History {
       std::ranges::sort(calls, {}, [&](const OperationRecord* call) { return graph_.call_index(call->node); });
   }
 
-  const ExecutionGraph& graph() const { return graph_; }
-  std::span<const OperationRecord> operations() const { return operations_; }
-  const OperationRecord* of_node(NodeId node) const { return by_number_[graph_.number(node)]; }
-  std::span<const OperationRecord* const> calls(std::uint32_t slot) const { return calls_[slot]; }
-  std::span<const OperationRecord> ended_at(Time time) const {
-    const auto first = std::ranges::lower_bound(operations_, time, {}, &OperationRecord::end);
-    return {first, std::ranges::upper_bound(first, operations_.end(), time, {}, &OperationRecord::end)};
-  }
-
- private:
   const ExecutionGraph& graph_;
   std::vector<OperationRecord> operations_;                 // by end
   std::vector<const OperationRecord*> by_number_;           // null: it was not run
   std::vector<std::vector<const OperationRecord*>> calls_;  // by communicator slot, in the order in which they meet
+  std::vector<Sum> on_path_;
 };
 
 std::vector<PathOfClass> classes_of(std::span<const PathOfLink> links, const network::Fabric& fabric) {
@@ -114,11 +162,6 @@ class Walk {
   }
 
  private:
-  struct Sum {
-    Duration time{};
-    std::size_t steps = 0;
-  };
-
   History& history(RankId rank) {
     if (latest_ != nullptr && rank == latest_rank_) return *latest_;
     std::unique_ptr<History>& known = histories_[rank];
@@ -138,10 +181,14 @@ class Walk {
     if (!matching_) matching_ = workload::match(job_);
     return *matching_;
   }
-  const std::string& family_of(GroupId group) const {
-    const std::string& name = job_.communicators[index_of(group)].name;
-    const auto family = result_.group_family.find(name);
-    return family == result_.group_family.end() ? name : family->second;
+  const std::string& family_of(GroupId group) {
+    const auto [known, is_new] = family_of_.try_emplace(group, nullptr);
+    if (is_new) {
+      const std::string& name = job_.communicators[index_of(group)].name;
+      const auto family = result_.group_family.find(name);
+      known->second = family == result_.group_family.end() ? &name : &family->second;
+    }
+    return *known->second;
   }
   RankId acting(RankId rank) const { return acting_[index_of(rank)]; }
 
@@ -158,7 +205,7 @@ class Walk {
 
   // Books the operation, and finds what it waited for.
   void step() {
-    const OperationRecord operation = *operation_;
+    const OperationRecord& operation = *operation_;  // histories keep theirs where they are
     const ExecutionGraph& graph = history(rank_).graph();
     switch (graph.kind(operation.node)) {
       case NodeKind::kCollective:
@@ -192,7 +239,7 @@ class Walk {
         rank_ = member->first;
         last = member->second;
       }
-    const OperationRecord here = *last;
+    const OperationRecord& here = *last;
     if (here.start < operation.moving)  // nobody is known to have come then: it is this rank's to wait
       book(rank_, family_of(group), operation.moving - here.start, &here);
     go_on(here, here.start);
@@ -226,7 +273,7 @@ class Walk {
       const RankId sender = acting(end.rank);
       const OperationRecord* send = history(sender).of_node(end.node);
       if (send != nullptr && send->start <= now_) {
-        const OperationRecord sent = *send;
+        const OperationRecord& sent = *send;
         book(rank_, family, now_ - sent.start, &operation);
         if (path_links_ != nullptr && now_ > sent.start)
           book(path_links_->of_message(end.rank, rank_, graph.bytes(operation.node), now_ - sent.start));
@@ -248,14 +295,16 @@ class Walk {
   // else any; null: nothing, it was there from the start. Without an operation the last of all.
   const OperationRecord* released_by(const OperationRecord* operation) {
     const History& past = history(rank_);
+    const Predecessors* predecessors = operation == nullptr ? nullptr : &this->predecessors(rank_);
     const OperationRecord *other = nullptr, *of_stream = nullptr;
-    for (const OperationRecord& candidate : past.ended_at(now_)) {
+    for (const OperationRecord& candidate : past.ended_at(now_, operation)) {
       if (operation == nullptr) {
         other = &candidate;
         continue;
       }
       if (candidate.number == operation->number) continue;
-      if (repetition(candidate) == repetition(*operation) && predecessors(rank_).has(operation->node, candidate.node))
+      if (past.repetition(candidate) == past.repetition(*operation) &&
+          predecessors->has(operation->node, candidate.node))
         return &candidate;
       if (candidate.start == candidate.end) continue;
       if (other == nullptr) other = &candidate;
@@ -264,24 +313,11 @@ class Walk {
     return of_stream != nullptr ? of_stream : other;
   }
 
-  // Tells times that a stretch of the rank's program is gone through apart.
-  std::uint32_t repetition(const OperationRecord& operation) {
-    return operation.number - history(rank_).graph().number(operation.node);
-  }
-
-  static Sum& sum_of(std::map<std::string, Sum, std::less<>>& sums, std::string_view what) {
-    const auto known = sums.find(what);
-    return known != sums.end() ? known->second : sums[std::string(what)];
-  }
-
   void book(RankId rank, std::string_view what, Duration time, const OperationRecord* operation) {
     if (time == Duration::zero()) return;
-    const auto add = [&](Sum& sum) {
-      sum.time += time;
-      ++sum.steps;
-    };
-    add(sum_of(parts_, what));
-    if (operation != nullptr) add(sum_of(operations_, job_.labels_of(rank).name(operation->node)));
+    const auto known = std::ranges::find(parts_, what, &std::pair<std::string_view, Sum>::first);
+    (known != parts_.end() ? *known : parts_.emplace_back(what, Sum{})).second.add(time);
+    if (operation != nullptr) history(rank).on_path(operation->node).add(time);
     ranks_[rank].time += time;
   }
 
@@ -315,7 +351,13 @@ class Walk {
       std::ranges::stable_sort(shares, std::greater{}, &PathShare::time);
       return shares;
     };
-    CriticalPath path{shares_of(parts_), shares_of(operations_), {}, {}, {}, latency_};
+    std::map<std::string, Sum, std::less<>> parts, operations;
+    for (const auto& [what, sum] : parts_) parts[std::string(what)].add(sum);
+    for (const auto& [rank, past] : histories_)
+      for (std::uint32_t node = 0; node < past->on_path().size(); ++node)
+        if (const Sum& sum = past->on_path()[node]; sum.steps > 0)
+          operations[std::string(job_.labels_of(rank).name(NodeId(node)))].add(sum);
+    CriticalPath path{shares_of(parts), shares_of(operations), {}, {}, {}, latency_};
     for (auto [rank, on_rank] : ranks_) {
       on_rank.rank = rank;
       if (on_rank.time > Duration::zero()) path.ranks.push_back(on_rank);
@@ -338,11 +380,12 @@ class Walk {
   RankId latest_rank_{};  // asked for, and its history
   History* latest_ = nullptr;
   std::map<std::uint32_t, std::unique_ptr<Predecessors>> predecessors_;  // by graph
+  std::unordered_map<GroupId, const std::string*> family_of_;
   std::optional<workload::Matching> matching_;
   RankId rank_{};
-  Time now_;                                    // where the path has got to, from the end
-  const OperationRecord* operation_ = nullptr;  // that ended then
-  std::map<std::string, Sum, std::less<>> parts_, operations_;
+  Time now_;                                             // where the path has got to, from the end
+  const OperationRecord* operation_ = nullptr;           // that ended then
+  std::vector<std::pair<std::string_view, Sum>> parts_;  // views of literals, of the job's and the result's names
   std::map<RankId, PathOfRank> ranks_;
   std::map<LinkId, PathOfLink> links_;
   Duration latency_{};
