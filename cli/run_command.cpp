@@ -28,7 +28,7 @@
 #include "report/fold_check.h"
 #include "report/page/page.h"
 #include "report/rank_csv.h"
-#include "report/timeline.h"
+#include "report/timeline/timeline.h"
 #include "study/interval/interval.h"
 
 namespace orrery::cli {

@@ -184,12 +184,11 @@ std::string ranks_text(std::vector<std::uint32_t> ranks) {
   return fmt::format("{}{}", fmt::join(ranges, ", "), is_long ? ", ..." : "");
 }
 
-// Data sheets say GB of what are GiB; what is given in GiB is so.
+// Data sheets say GB of what are GiB: so of whole GB.
 Bytes whole_memory(const system::DeviceSpec& device) {
-  constexpr std::int64_t kGiB = 1LL << 30;
+  constexpr std::int64_t kGB = 1'000'000'000, kGiB = 1LL << 30;
   const std::int64_t capacity = device.memory_capacity.count();
-  if (capacity % kGiB == 0) return device.memory_capacity;
-  return Bytes(std::llround(static_cast<double>(capacity) * static_cast<double>(kGiB) / 1e9));
+  return capacity % kGB == 0 ? Bytes(capacity / kGB * kGiB) : device.memory_capacity;
 }
 
 // A job whose ranks are counted over all jobs from `first_rank` on.

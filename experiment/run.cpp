@@ -15,7 +15,7 @@
 #include "experiment/several_jobs.h"
 #include "report/culprits.h"
 #include "report/path_links.h"
-#include "report/timeline.h"
+#include "report/timeline/timeline.h"
 #include "system/execution/repetitions.h"
 #include "system/plans/plans.h"
 #include "workload/matching/matching.h"

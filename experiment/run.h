@@ -13,11 +13,11 @@
 #include "core/config/tree.h"
 #include "experiment/experiment.h"
 #include "report/critical_path.h"
-#include "report/link_rates.h"
 #include "report/operation_log.h"
 #include "report/rank_choice.h"
 #include "report/result.h"
 #include "report/slack.h"
+#include "report/timeline/link_rates.h"
 #include "workload/graph/job.h"
 #include "workload/training/program/generate_job.h"
 
@@ -31,7 +31,7 @@ struct Run {
   std::vector<RankId> acting;                     // by rank: whose operations the log has for it
   report::CriticalPath path;                      // if it was asked for
   std::optional<report::Slack> slack;             // likewise, unless there are more operations than are looked at
-  std::vector<report::RankLinkRates> link_rates;  // likewise
+  std::vector<report::RankLinkRates> link_rates;  // if it was asked for
 };
 
 // What is being done, and how much of it is.

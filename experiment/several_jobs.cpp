@@ -116,7 +116,7 @@ report::TrainingFigures figures_of(const Experiment& experiment, const WorkloadS
   report::TrainingFigures figures = report::training_figures(*job.training, devices, iterations);
   figures.job = job_text(training);
   figures.has_measured_kernels =
-      std::ranges::any_of(experiment.devices, [](const auto& device) { return device.measured != nullptr; });
+      std::ranges::any_of(experiment.devices, [](const auto& device) { return !device.measured.empty(); });
   if (figures.has_measured_kernels)
     figures.job += fmt::format(", {:.0f} % of its kernels' time by measured kernels", 100 * measured_share(figures));
   figures.ages = report::weight_ages(*job.training, totals, log);

@@ -125,8 +125,8 @@ class Search {
       std::vector<std::size_t> alike;
       for (const auto& [rank, disturbed] : ranks)
         if (disturbed.start == late->second.start) alike.push_back(index_of(rank));
-      add(Kind::kLate, name_of(alike), fmt::format("nothing starts before {}", rounded(late->second.start)),
-          one.late, one.late);
+      add(Kind::kLate, name_of(alike), fmt::format("nothing starts before {}", rounded(late->second.start)), one.late,
+          one.late);
     }
   }
 
@@ -139,8 +139,8 @@ class Search {
       const Duration cost = part_of(one.compute, 1 - 1 / std::max(slowness, 1.0));
       if (slowness < kLeastSlower || cost == Duration::zero()) continue;
       if (!of_nodes) of_nodes = slowness_of_nodes(peers);
-      add(Kind::kRanks, name_of_slow(one.rank, slowness, peers, *of_nodes),
-          why_slow(one.rank, slowness, peers), one.compute, cost);
+      add(Kind::kRanks, name_of_slow(one.rank, slowness, peers, *of_nodes), why_slow(one.rank, slowness, peers),
+          one.compute, cost);
     }
   }
 
@@ -234,8 +234,8 @@ class Search {
       const std::string why =
           link.is_steady() ? fmt::format("at {} of {} bandwidth", percent(left), alike.size() > 1 ? "their" : "its")
                            : "its bandwidth changes over time";
-      add(Kind::kLink, name_of_kind(alike), fmt::format("{}, {} busy", why, percent(busy(busiest(alike)))),
-          time, link.is_steady() ? part_of(time, 1 - left) : of_kind.waiting);
+      add(Kind::kLink, name_of_kind(alike), fmt::format("{}, {} busy", why, percent(busy(busiest(alike)))), time,
+          link.is_steady() ? part_of(time, 1 - left) : of_kind.waiting);
     }
   }
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "report/critical_path.h"
-#include "report/tracks.h"
+#include "report/timeline/tracks.h"
 
 namespace orrery::report {
 

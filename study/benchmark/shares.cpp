@@ -14,8 +14,8 @@
 #include <fmt/format.h>
 
 #include "collectives/uneven_exchange.h"
+#include "core/config/csv_lines.h"
 #include "core/config/quantity_text.h"
-#include "core/csv_lines.h"
 #include "core/draw.h"
 #include "core/error.h"
 #include "workload/chakra/file.h"

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/config/csv_lines.h"
 #include "core/config/quantity_text.h"
-#include "core/csv_lines.h"
 #include "core/error.h"
 #include "core/input_files.h"
 #include "study/interval/interval.h"

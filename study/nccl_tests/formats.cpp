@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/csv_lines.h"
+#include "core/config/csv_lines.h"
 #include "study/nccl_tests/reader.h"
 
 namespace orrery::study {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/config/quantity_text.h"
 #include "network/fabric/link_type.h"
-#include "system/devices/kernel_table.h"
 
 namespace orrery::system {
 namespace {
@@ -35,16 +35,56 @@ void read_compute(Section& section, ComputeSpec& compute) {
       "0.84 of flash_forward");
 }
 
+// A kernel that computes faster than the device can was measured otherwise than it says.
+void check_rate(const KernelSample& sample, const DeviceSpec& device, Diagnostics& diagnostics) {
+  constexpr double kBeyond = 1.25;  // clocks may be above the one that the peak is quoted at
+  const auto* op = std::get_if<workload::Operator>(&sample.what);
+  if (op == nullptr)
+    return diagnostics.error(sample.where, "measured times of fused experts cannot replace the model's",
+                             "name files of GEMMs and of attention");
+  const auto* gemm = std::get_if<workload::Gemm>(op);
+  const bool four_bits = gemm != nullptr && gemm->scaling == workload::Scaling::kNvfp4;
+  const auto* attention = std::get_if<workload::FlashAttention>(op);
+  const std::optional<FlopRate> peak = four_bits         ? device.nvfp4_peak
+                                       : gemm != nullptr ? device.peak(gemm->precision)
+                                                         : device.peak(attention->precision);
+  if (!peak) return;
+  const double rate = static_cast<double>(workload::flops_of(*op).count()) / seconds(sample.measured);
+  if (rate > kBeyond * static_cast<double>(peak->count()))
+    diagnostics.error(
+        sample.where,
+        fmt::format("{} in {} would be {:.4g} TFLOP/s; the peak of {} is {:.4g}", sample.at, rounded(sample.measured),
+                    rate / 1e12, printable(device.name, 100), static_cast<double>(peak->count()) / 1e12),
+        "latency_us counts microseconds");
+}
+
+DeviceSpec read_keys(Section& section, bool with_measured);
+
+// As the device's own file has it, whatever was set beyond that; nothing where it has none.
+std::vector<DeviceSpec> as_in_file(Section& section, const std::string& name) {
+  const ConfigFiles& files = section.context().files();
+  const std::string file = section.where("name").file;
+  Diagnostics ignored;
+  try {
+    ConfigValue root = files.load(file, {}, ignored);
+    const ConfigEntry* own = root.find("name");
+    if (ignored.has_errors() || own == nullptr || own->value.scalar != name || root.find("peak") == nullptr) return {};
+    ConfigContext context(files, ignored);
+    std::vector<DeviceSpec> read;
+    read_config(root, context, [&](Section& device) { read.push_back(read_keys(device, false)); });
+    if (ignored.has_errors()) return {};
+    return read;
+  } catch (const InputError&) {
+    return {};  // what is wrong with it is said elsewhere
+  }
+}
+
 void read_measured(Section& section, DeviceSpec& device) {
-  std::vector<KernelSample> samples = read_kernel_files(
+  device.measured = read_kernel_files(
       section, "measured",
       "measured times of GEMMs and of attention on the device, which operators of like sizes take in place of the "
       "model's: CSV files, relative to the file that names them, with the columns of "
       "configs/validation/compute/gemm-h100.csv or attention-h100.csv. Example: `[gemm.csv]`");
-  if (std::ranges::any_of(samples, [](const KernelSample& sample) { return sample.what.index() != 0; }))
-    section.error("measured", "measured times of fused experts cannot replace the model's",
-                  "name files of GEMMs and of attention");
-  if (!samples.empty()) device.measured = std::make_shared<const std::vector<KernelSample>>(std::move(samples));
 }
 
 }  // namespace
@@ -77,6 +117,17 @@ Architecture oldest_architecture(std::span<const DeviceSpec> devices) {
 }
 
 DeviceSpec read_device(Section& section) {
+  DeviceSpec device = read_keys(section, true);
+  if (device.measured.empty()) return device;
+  device.measured_on = as_in_file(section, device.name);
+  const DeviceSpec& measured = device.measured_on.empty() ? device : device.measured_on.front();
+  for (const KernelSample& sample : device.measured) check_rate(sample, measured, section.context().diagnostics());
+  return device;
+}
+
+namespace {
+
+DeviceSpec read_keys(Section& section, bool with_measured) {
   DeviceSpec device;
   section.needs("name", device.name, "name of the device in results");
   section.required_section(
@@ -113,7 +164,10 @@ DeviceSpec read_device(Section& section) {
                             "what the best kernels reach on the device; the defaults are means of measured GPUs",
                             [&](Section& compute) {
                               read_compute(compute, device.compute);
-                              read_measured(compute, device);
+                              if (with_measured)
+                                read_measured(compute, device);
+                              else
+                                compute.know("measured");
                             });
   section.takes("power", device.power,
                 "power that the device takes at most (its TDP), which energy is counted by. Example: `400 W`");
@@ -122,6 +176,8 @@ DeviceSpec read_device(Section& section) {
   section.sources();
   return device;
 }
+
+}  // namespace
 
 Duration roofline_time(Flops flops, Bytes bytes, FlopRate peak, Bandwidth memory_bandwidth) {
   return std::max(flops / peak, bytes / memory_bandwidth);

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,11 +17,10 @@
 #include "core/machine_kind.h"
 #include "core/precision.h"
 #include "core/units.h"
+#include "system/devices/kernel_table.h"
 #include "workload/graph/job.h"
 
 namespace orrery::system {
-
-struct KernelSample;
 
 // What is left of a device's peaks in the best kernels, and what starting one costs (system/devices/operator_model.h).
 // The defaults stand for a GPU that nobody has measured: means of those that somebody has.
@@ -59,8 +57,9 @@ struct DeviceSpec {
   ComputeSpec compute;
   std::optional<SystolicArrays> systolic;  // which matrix products run on
   std::optional<Power> power;              // at most: of the whole board
-  // Of kernels on it, which the times of operators are corrected by; null without.
-  std::shared_ptr<const std::vector<KernelSample>> measured;
+  std::vector<KernelSample> measured;      // of kernels on it, which the times of operators are corrected by
+  // What they were measured on, where that is known: the device as its file has it. None or one.
+  std::vector<DeviceSpec> measured_on;
 
   // The peak for `precision`; bf16 falls back to fp16 and the other way (V100 has no bf16, at the same rate where both
   // exist). Nothing if the device has neither.

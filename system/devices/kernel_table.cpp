@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
+#include "core/config/csv_lines.h"
 #include "core/config/quantity_text.h"
-#include "core/csv_lines.h"
 #include "core/suggest.h"
 #include "workload/chakra/file.h"
 
@@ -24,6 +24,8 @@ namespace {
 constexpr std::int64_t kMost = 1 << 26;  // of a side of a matrix: its bytes fit 64 bits
 constexpr std::int64_t kMostExperts = 1 << 16;
 constexpr std::string_view kTime = "latency_us";
+constexpr Duration kLongest = std::chrono::hours(1);
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // as spreadsheets write it
 
 struct Format {
   std::string_view name;  // as in the column dtype
@@ -85,9 +87,9 @@ class Row {
 
   Duration time() const {
     const Parsed<Duration> time = parse_quantity<Duration>(std::string(cell(kTime).text) + " us");
-    if (time.value && *time.value > Duration::zero()) return *time.value;
+    if (time.value && *time.value > Duration::zero() && *time.value <= kLongest) return *time.value;
     error(kTime, fmt::format("{} '{}' is not a time in microseconds", kTime, printable(cell(kTime).text, 40)),
-          "a number above 0, without a unit");
+          "a number above 0 without a unit, at most an hour");
     return Duration(1);
   }
 
@@ -103,7 +105,7 @@ KernelSample read_product(const Row& row) {
   const Format& format = row.format();
   workload::Gemm product{row.whole("m"), row.whole("n"), row.whole("k"), 1, format.precision};
   product.scaling = format.scaling;
-  return {0,
+  return {{},
           fmt::format("gemm {}", format.text),
           fmt::format("{}x{}x{}", product.m, product.n, product.k),
           product.m,
@@ -120,7 +122,7 @@ KernelSample read_attention(const Row& row) {
   attention.group = std::max<std::int64_t>(1, heads / shared);
   if (heads % shared != 0)
     row.error("kv_heads", fmt::format("{} heads of queries are not a multiple of {} of keys", heads, shared));
-  return {0,
+  return {{},
           fmt::format("attention {}", format.text),
           fmt::format("{}x{}, {}/{} heads of {}", row.cell("batch").text, length, heads, shared, size),
           length,
@@ -165,7 +167,7 @@ KernelSample read_experts(const Row& row) {
   std::string at = fmt::format("{} tokens {}, {}x{}, {} of {} experts, ep {}", fused.tokens,
                                row.cell("distribution").text, fused.hidden, fused.inner, per_token, experts, ranks);
   const std::int64_t tokens = fused.tokens;
-  return {0, fmt::format("experts {}", format.text), std::move(at), tokens, std::move(fused), {}};
+  return {{}, fmt::format("experts {}", format.text), std::move(at), tokens, std::move(fused), {}};
 }
 
 // What rows of these columns are.
@@ -254,9 +256,15 @@ bool is_kernel_csv(std::string_view text) {
 }
 
 std::vector<KernelSample> read_kernel_csv(std::string_view text, const std::string& name, Diagnostics& diagnostics) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   CsvLines lines(text);
-  const std::vector<std::string> columns = columns_of(lines.next());
+  const std::optional<CsvLine> heading = lines.next();
+  const std::vector<std::string> columns = columns_of(heading);
   std::vector<KernelSample> samples;
+  if (!heading) {
+    diagnostics.error({name}, "the file has no lines", "names of columns, and a row for each kernel");
+    return samples;
+  }
   const Kind* kind = kind_of(columns);
   if (kind == nullptr) {
     std::vector<std::string> known;
@@ -266,6 +274,9 @@ std::vector<KernelSample> read_kernel_csv(std::string_view text, const std::stri
     return samples;
   }
   const std::size_t errors = diagnostics.error_count();
+  for (auto column = columns.begin(); column != columns.end(); ++column)
+    if (std::find(columns.begin(), column, *column) != column && !column->empty())
+      diagnostics.error({name, heading->number}, fmt::format("two columns are called '{}'", printable(*column, 40)));
   while (const auto line = lines.next()) {
     const Row row(columns, *line, name, diagnostics);
     const std::size_t before = diagnostics.error_count();
@@ -275,7 +286,7 @@ std::vector<KernelSample> read_kernel_csv(std::string_view text, const std::stri
       continue;
     }
     KernelSample sample = kind->read(row);
-    sample.line = line->number;
+    sample.where = {name, line->number};
     sample.measured = row.time();
     if (diagnostics.error_count() == before) samples.push_back(std::move(sample));
   }
@@ -288,9 +299,15 @@ std::vector<KernelSample> read_kernel_files(Section& section, std::string_view k
   Diagnostics& diagnostics = section.context().diagnostics();
   std::vector<KernelSample> all;
   for (const std::string& word : section.words(key, meaning)) {
+    if (word.empty()) {
+      section.error(key, fmt::format("'{}' has a file without a name", key));
+      continue;
+    }
     const std::string file = path_from(section.where(key).file, word).string();
     try {
-      const std::vector<KernelSample> samples = read_kernel_csv(workload::read_file(file), file, diagnostics);
+      std::string text = workload::read_file(file);
+      if (workload::is_gzip(text)) text = workload::inflate_gzip(file, text);
+      const std::vector<KernelSample> samples = read_kernel_csv(text, file, diagnostics);
       all.insert(all.end(), samples.begin(), samples.end());
     } catch (const InputError& error) {
       for (const Problem& problem : error.problems()) diagnostics.error(problem.where, problem.message, problem.hint);

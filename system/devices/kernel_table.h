@@ -26,7 +26,7 @@ std::vector<double> expert_rows(std::int64_t tokens, std::int64_t per_token, std
                                 double exponent);
 
 struct KernelSample {
-  int line = 0;
+  Location where;
   std::string kind;       // "gemm bf16", "gemm fp8-block": what errors are summed up under
   std::string at;         // its shape: "4096x1024x8192"
   std::int64_t rows = 0;  // that it counts by: m of a product
@@ -41,7 +41,7 @@ bool is_kernel_csv(std::string_view text);
 // line and column of `name`; rows that have one are left out.
 std::vector<KernelSample> read_kernel_csv(std::string_view text, const std::string& name, Diagnostics& diagnostics);
 
-// Those of all files that a key lists, which are relative to the file that it stands in.
+// Those of all files that a key lists, which are relative to the file that it stands in; also gzipped.
 std::vector<KernelSample> read_kernel_files(Section& section, std::string_view key, std::string_view meaning);
 
 }  // namespace orrery::system

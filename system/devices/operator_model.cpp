@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -103,14 +104,15 @@ OperatorModel::OperatorModel(DeviceSpec device, const workload::SoftwareRates& r
     : device_(std::move(device)),
       rates_(rates),
       memory_bandwidth_(number(device_.memory_bandwidth.count()) * share(device_.compute.memory)) {
-  if (device_.measured == nullptr) return;
-  DeviceSpec unmeasured = device_;
-  unmeasured.measured = nullptr;
-  workload::SoftwareRates alone = micro_benchmark_rates(device_);
+  const std::vector<KernelSample> measured = std::exchange(device_.measured, {});
+  const std::vector<DeviceSpec> on = std::exchange(device_.measured_on, {});
+  if (measured.empty()) return;
+  const DeviceSpec& base = on.empty() ? device_ : on.front();
+  workload::SoftwareRates alone = micro_benchmark_rates(base);
   alone.kernels = rates.kernels;
-  const OperatorModel model(std::move(unmeasured), alone);
+  const OperatorModel model(base, alone);
   std::vector<KernelSample> usable;  // formats without a peak are none that a job can ask for
-  std::ranges::copy_if(*device_.measured, std::back_inserter(usable),
+  std::ranges::copy_if(measured, std::back_inserter(usable),
                        [&](const KernelSample& sample) { return model.computes(sample); });
   measured_.emplace(usable, [&](const workload::Operator& op) { return model.time(op); });
 }

@@ -35,7 +35,8 @@ class OperatorModel final : public workload::OperatorTimes {
 
   // Sizes are not negative. The same bytes for the same operator, whatever was asked before. InputError, without a
   // place, if the device has no peak for the precision of a product or of attention.
-  // On a device with measured kernels, with what they are of the model's of the same software's where nothing is lost.
+  // On a device with measured kernels, with what these are of the model's times on what they were measured on, by the
+  // same software where nothing is lost.
   Duration time(const workload::Operator& op) const override;
   double measured(const workload::Operator& op) const override;
   // The same of fused experts, which only a software with kernels of its own has: nothing without.

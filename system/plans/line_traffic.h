@@ -48,7 +48,8 @@ struct LinkTraffic {
   Bytes between{0};
 };
 
-// Each link that carries something once, in the order of first use, and the most that any rank sends. Counts stop at Bytes::max().
+// Each link that carries something once, in the order of first use, and the most that any rank sends. Counts stop at
+// Bytes::max().
 struct GroupTraffic {
   std::vector<LinkTraffic> links;
   Bytes most_within{0};

@@ -516,10 +516,14 @@ MEASURED = [
     measured("Measured kernels of no rows", "dtype,m,n,k,latency_us\n", "kernels.csv:1: error: no rows"),
     measured("A measured kernel of no time", "dtype,m,n,k,latency_us\nbfloat16,128,128,128,0\n",
              "kernels.csv:2:22: error: latency_us '0' is not a time"),
+    measured("Measured kernels of two columns of one name", "dtype,m,n,k,latency_us,latency_us\nbfloat16,128,128,128,5,6\n",
+             "kernels.csv:1: error: two columns are called 'latency_us'"),
+    measured("A measured kernel faster than the device", "dtype,m,n,k,latency_us\nbfloat16,4096,4096,4096,0.5\n",
+             "kernels.csv:2: error: 4096x4096x4096 in 500.0 ns would be 2.749e+05 TFLOP/s; the peak of d is 100"),
     measured("Measured experts in place of the model's",
              "dtype,kernel,tokens,hidden,inter,topk,experts,tp,ep,distribution,latency_us\n"
              "bfloat16,moe,256,2048,512,8,256,1,4,balanced,37.9\n",
-             "measured times of fused experts cannot replace the model's", "name files of GEMMs and of attention"),
+             "kernels.csv:2: error: measured times of fused experts cannot replace the model's", "name files of GEMMs and of attention"),
 ]
 
 ROWS = (FILES + KEYS + VALUES + CLUSTERS + MACHINES + FABRICS + EFFICIENCIES + ALGORITHMS + NCCL + PLACEMENTS +

@@ -335,9 +335,9 @@ OTHER_KINDS = [
       for operand in ("operand: 1 TiB", "operand: 1 PiB", "normalised: 1 PiB")],
     *[whole(f"Memory beside the job that no device has: {footprint}",
             MODEL + f"  software: {{name: greedy, footprint: {{{footprint}}}}}\n", f"error: {found}", hint)
-      for footprint, found, hint in (("reserve: 8 PiB", "8.000 PiB is more than any device has", "7 GiB"),
-                                     ("loss: 1 GiB", "1.000 GiB of each logit", "at most 64 B"),
-                                     ("fragments: 2", "invalid share 2", "between 0 and 1"))],
+      for footprint, found, hint in (("reserve: 8 PiB", "reserve: 8.000 PiB is more than any device has", "7 GiB"),
+                                     ("loss: 1 GiB", "loss: 1.000 GiB of each logit", "at most 64 B"),
+                                     ("fragments: 2", "fragments: 2 is no share", "between 0 and 1"))],
     job("Adapters beside a GEMM of no name", "data: 8", "error: '' is not known here",
         "known: qkv, projection, up, down",
         more='lora: {targets: [""]}'),

@@ -236,7 +236,7 @@ TEST_CASE("rows of kernels are products or attention, by their columns") {
   CHECK(std::get<Gemm>(std::get<Operator>(products[0].what)) == expected);
   CHECK(products[0].kind == "gemm fp8-block");
   CHECK(products[0].measured == 12500ns);
-  CHECK(products[0].line == 3);
+  CHECK(products[0].where.line == 3);
   const auto attention = system::read_kernel_csv(
       "dtype,batch,isl,heads,kv_heads,head_dim,latency_us\nbfloat16,2,1024,8,2,64,10\nbfloat16,2,1024,8,0,64,10\n",
       "k.csv", diagnostics);

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
+#include "core/config/csv_lines.h"
 #include "core/config/quantity_text.h"
-#include "core/csv_lines.h"
 #include "core/suggest.h"
 
 namespace orrery::study {

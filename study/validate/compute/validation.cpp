@@ -78,7 +78,7 @@ class TableValidation {
       OperatorErrors& errors = same != validated_.kernels.end()
                                    ? *same
                                    : validated_.kernels.emplace_back(OperatorErrors{sample.kind, true, {}});
-      errors.rows.push_back({sample.at, sample.line, sample.rows, sample.measured, time_of(model_, sample),
+      errors.rows.push_back({sample.at, sample.where.line, sample.rows, sample.measured, time_of(model_, sample),
                              others ? time_of(*others, sample) : Duration::zero(), kScoredRows});
     }
   }

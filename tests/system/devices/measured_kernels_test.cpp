@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
-#include <memory>
 #include <random>
 #include <span>
 #include <string>
@@ -21,7 +20,7 @@ using namespace orrery::workload;
 namespace {
 
 KernelSample sample_of(const Operator& op, double microseconds) {
-  return {1, "gemm bf16", "", 128, op, Duration(std::llround(microseconds * 1e6))};
+  return {{}, "gemm bf16", "", 128, op, Duration(std::llround(microseconds * 1e6))};
 }
 
 DeviceSpec device_with(std::vector<KernelSample> samples) {
@@ -30,7 +29,7 @@ DeviceSpec device_with(std::vector<KernelSample> samples) {
   device.peaks[static_cast<std::size_t>(Precision::kBf16)] = FlopRate(100'000'000'000'000);
   device.memory_bandwidth = Bandwidth(1'000'000'000'000);
   device.streaming_multiprocessors = 100;
-  if (!samples.empty()) device.measured = std::make_shared<const std::vector<KernelSample>>(std::move(samples));
+  device.measured = std::move(samples);
   return device;
 }
 
@@ -64,6 +63,18 @@ TEST_CASE("what software loses in training it loses of measured kernels as well"
                       seconds(OperatorModel(device_with({})).time(kProduct));
   CHECK(lost > 1.5);
   CHECK(seconds(OperatorModel(device, slow).time(kProduct)) == Approx(2e-3 * lost));
+}
+
+TEST_CASE("on a faster device than the kernels were measured on, measured times shrink as modelled ones do") {
+  DeviceSpec fast = device_with({sample_of(kProduct, 2000)});
+  fast.measured_on = {device_with({})};
+  fast.peaks[static_cast<std::size_t>(Precision::kBf16)] = FlopRate(200'000'000'000'000);
+  DeviceSpec bare = fast;
+  bare.measured.clear();
+  const double shrunk =
+      seconds(OperatorModel(bare).time(kProduct)) / seconds(OperatorModel(device_with({})).time(kProduct));
+  CHECK(shrunk < 0.6);
+  CHECK(seconds(OperatorModel(fast).time(kProduct)) == Approx(2e-3 * shrunk));
 }
 
 TEST_CASE("operators unlike all that was measured keep the model's time") {
@@ -121,7 +132,7 @@ TEST_CASE("half of the measured products of an H100 predict the other half") {
   for (std::size_t i = all.size() - 1; i > 0; --i) std::swap(all[i], all[order() % (i + 1)]);
   const auto half = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
   const OperatorModel without(device);
-  device.measured = std::make_shared<const std::vector<KernelSample>>(all.begin(), half);
+  device.measured.assign(all.begin(), half);
   const OperatorModel with(device);
   std::vector<double> modelled, measured;
   for (auto sample = half; sample != all.end() && measured.size() < 1000; ++sample) {

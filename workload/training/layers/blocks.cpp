@@ -42,6 +42,12 @@ void ActionList::collective(std::string name, GroupFamily family, std::int64_t g
   open_.name = goes_on;
 }
 
+void ActionList::gather_result(std::string name, std::int64_t group_size, Bytes bytes) {
+  collective(std::move(name), GroupFamily::kTensor, group_size, CollectiveKind::kAllGather, bytes);
+  auto* gathered = actions_.empty() ? nullptr : std::get_if<Collective>(&actions_.back());
+  if (gathered != nullptr && group_size >= 2) gathered->of_result = true;
+}
+
 void ActionList::beside_collective(std::string name, const std::vector<Operator>& operators) {
   const std::string goes_on = open_.name;
   close();

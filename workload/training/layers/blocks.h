@@ -32,6 +32,8 @@ class ActionList {
                        WeightGradients place);
   // None of a group of one, nor of no bytes.
   void collective(std::string name, GroupFamily family, std::int64_t group_size, CollectiveKind kind, Bytes bytes);
+  // Of what was just computed, in the tensor group.
+  void gather_result(std::string name, std::int64_t group_size, Bytes bytes);
   void ring(RingExchange exchange);
   // Computed while the collective just before it runs.
   void beside_collective(std::string name, const std::vector<Operator>& operators);
@@ -63,7 +65,7 @@ struct LayerShape {
   KeptResults keep{};  // under full recomputation
   bool recompute_all = true;
   SelectiveKind selective = SelectiveKind::kScores;
-  std::optional<Bytes> loss;  // memory of a logit
+  std::optional<Bytes> loss;       // memory of a logit
   const LoraSpec* lora = nullptr;  // weights are frozen but for its adapters
   Fp8Casts fp8;
   Duration expert_host{};   // of a pass through a layer of experts

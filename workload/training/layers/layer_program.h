@@ -74,6 +74,7 @@ struct Collective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes bytes;               // of the rank's own input buffer, as in ExecutionGraph
   bool beside_next = false;  // the next Compute runs while it does, and what is behind that waits for both
+  bool of_result = false;    // an all-gather of what was computed before it, not for what is computed next
 };
 
 // Passes blocks round the context-parallel group: `blocks` computations, and beside each but the last a message to the

@@ -36,7 +36,8 @@ double flops_per_token(const TransformerSpec& model, bool causal_flops) {
   weights += modules * (weights_passed(model, model.experts > 0) + hidden * (2 * hidden + as_real(model.vocab)));
   double head_values = 2 * as_real(model.head_size);
   if (model.latent) head_values = as_real(model.latent->head + model.latent->rotary_head + model.latent->value_head);
-  const double scores = 6 * as_real((model.layers + model.mtp_layers) * model.heads) * head_values * as_real(model.sequence);
+  const double scores =
+      6 * as_real((model.layers + model.mtp_layers) * model.heads) * head_values * as_real(model.sequence);
   return 6 * weights + (causal_flops && model.causal ? scores / 2 : scores);
 }
 

@@ -21,9 +21,10 @@ namespace orrery::workload {
 LayerProgram embedding_layer(const LayerShape& shape);
 LayerProgram transformer_layer(const LayerShape& shape, bool has_experts);
 // `tied_here`: the embedding is on the same rank, and the weights are counted there.
-// A module of multi-token prediction without its head, which is one that is tied here.
-LayerProgram prediction_layer(const LayerShape& shape, bool copies_table);
 LayerProgram head_layer(const LayerShape& shape, bool tied_here);
+// A module of multi-token prediction without its head, which is one that is tied here. `copies_table`: it holds a table
+// of embeddings, which no other layer of its rank has.
+LayerProgram prediction_layer(const LayerShape& shape, bool copies_table);
 
 // What a rank computes and communicates for a recommendation model (Naumov et al. 2019): embedding tables spread over
 // all ranks, multi-layer perceptrons repeated on every rank. A rank looks up the rows of its tables for the samples of

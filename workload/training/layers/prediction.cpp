@@ -18,27 +18,32 @@ BlockProgram prediction_block(const LayerShape& shape, bool copies_table) {
 
   ActionList forward;
   forward.compute("prediction");
-  forward.add(element_wise(ElementWiseKind::kEmbedding, shape.own_tokens() * model.hidden, 2 * shape.width()));
+  forward.add(element_wise(ElementWiseKind::kEmbedding, shape.tokens() * model.hidden, 2 * shape.width()));
+  forward.collective("prediction embedding sum", GroupFamily::kTensor, shape.tensor, sum, shape.activations());
   add_norm(shape, forward);
   add_norm(shape, forward);
   if (shape.sequence_parallel)
     forward.collective("prediction gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
                        shape.own_activations() * 2);
   forward.add(forward_of(shape, product));
-  forward.collective("prediction columns", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
-                     ceil_div(shape.activations(), shape.tensor));
+  forward.gather_result("prediction columns", shape.tensor, ceil_div(shape.activations(), shape.tensor));
   block.forward = std::move(forward).take();
 
   ActionList backward;
   backward.compute("prediction");
-  backward.collective("prediction columns", GroupFamily::kTensor, shape.tensor, CollectiveKind::kReduceScatter,
-                      shape.activations());
+  // Each rank takes its columns of the gradient, which all have but for their tokens.
+  if (shape.sequence_parallel)
+    backward.collective("prediction columns", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
+                        shape.own_activations());
   backward.add(input_gradient_of(shape, product));
   backward.collective("prediction sum", GroupFamily::kTensor, shape.tensor, sum, shape.activations() * 2);
   add_norm_backward(shape, backward);
   add_norm_backward(shape, backward);
+  if (shape.sequence_parallel)
+    backward.collective("prediction embedding gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
+                        shape.own_activations());
   std::vector<Operator> weights = weight_gradient_of(shape, product);
-  weights.emplace_back(element_wise(ElementWiseKind::kEmbedding, shape.own_tokens() * model.hidden, 3 * shape.width()));
+  weights.emplace_back(element_wise(ElementWiseKind::kEmbedding, shape.tokens() * model.hidden, 3 * shape.width()));
   backward.weight_gradient("prediction weights", weights, block.parameters, shape.other_weight_gradients());
   block.backward = std::move(backward).take();
   block.saved = shape.own_activations() * 4;  // inputs of both norms, and of the projection

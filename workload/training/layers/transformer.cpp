@@ -123,6 +123,14 @@ bool has_product(const Action& action) {
                              [](const Operator& op) { return !std::holds_alternative<ElementWise>(op); });
 }
 
+// Whether a table is read, parts of which other ranks have.
+bool is_lookup(const Action& action) {
+  const auto* compute = std::get_if<Compute>(&action);
+  if (compute == nullptr || compute->operators.empty()) return false;
+  const auto* moved = std::get_if<ElementWise>(&compute->operators.back());
+  return moved != nullptr && moved->kind == ElementWiseKind::kEmbedding;
+}
+
 // What comes behind the operands of a layer's last product is the layer's result, which its backward pass does not
 // need.
 void drop_result(std::vector<Action>& actions) {
@@ -152,8 +160,8 @@ Recomputed without_kept(const std::vector<Action>& forward, const LayerShape& sh
     if (compute != nullptr && compute->operators.empty()) continue;
     const auto* collective = std::get_if<Collective>(&actions[i]);
     if (collective != nullptr && collective->family == GroupFamily::kTensor) {
-      const std::size_t of = collective->kind == CollectiveKind::kAllGather ? i + 1 : i - 1;
-      if (of >= actions.size() || !has_product(actions[of])) continue;
+      const std::size_t of = collective->kind == CollectiveKind::kAllGather && !collective->of_result ? i + 1 : i - 1;
+      if (of >= actions.size() || (!has_product(actions[of]) && !is_lookup(actions[of]))) continue;
     }
     result.again.push_back(actions[i]);
   }

@@ -69,7 +69,7 @@ class ModelLayers {
     chunk.push_back(stage_layer(Kind::kHead, load, -1));
     for (std::int64_t i = 0; i < model.mtp_layers; ++i) {
       const Kind kind = i == 0 ? Kind::kPrediction : Kind::kNextPrediction;
-      chunk.push_back(stage_layer(kind, load, model.layers + i));
+      chunk.push_back(stage_layer(kind, load, model.layers + i, is_recomputed(stages_[virtual_stage] + i)));
       chunk.push_back(stage_layer(Kind::kPredictionHead, load, model.layers + i));
     }
     return chunk;

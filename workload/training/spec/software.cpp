@@ -146,17 +146,17 @@ void read_memory(Section& section, SoftwareSpec& software) {
                 "what the loss holds of each logit at its peak; without it, the logit and 4 bytes");
   constexpr Bytes kMostReserve{1LL << 40}, kMostLoss{64};
   if (software.memory_reserve > kMostReserve)
-    section.error("reserve", fmt::format("{} is more than any device has", rounded(software.memory_reserve)),
+    section.error("reserve", fmt::format("reserve: {} is more than any device has", rounded(software.memory_reserve)),
                   "as in 7 GiB");
   if (software.memory_loss.value_or(Bytes(0)) > kMostLoss)
-    section.error("loss", fmt::format("{} of each logit", rounded(*software.memory_loss)),
+    section.error("loss", fmt::format("loss: {} of each logit", rounded(*software.memory_loss)),
                   fmt::format("a few copies of it: at most {}", rounded(kMostLoss)));
   const double share = section.optional<double>(
       "fragments", software.memory_fragments, "what the allocator holds and cannot use, as a share of what is needed");
   if (std::isfinite(share) && share >= 0 && share <= 1)
     software.memory_fragments = share;
   else
-    section.error("fragments", fmt::format("invalid share {}", share), "between 0 and 1");
+    section.error("fragments", fmt::format("fragments: {} is no share", share), "between 0 and 1");
 }
 
 void read_fp8(Section& section, Fp8Casts& fp8) {

@@ -93,12 +93,12 @@ struct SoftwareSpec {
   bool reshard_pipeline = true;   // ZeRO 3 with a pipeline: parameters are given back after every pass
   bool recompute_all = true;      // recomputation repeats also what the backward pass does not need
   // Of a device, beside what a job needs by its arithmetic: what the context, communication libraries and kernels'
-  // workspaces take, and what the allocator holds and cannot use, as a share of that need. Fitted to the memory that the
-  // tables of configs/validation/training have.
+  // workspaces take, and what the allocator holds and cannot use, as a share of that need. Fitted to the memory that
+  // the tables of configs/validation/training have.
   Bytes memory_reserve{7LL << 30};
   double memory_fragments = 0.08;
   std::optional<Bytes> memory_loss;  // of a score of the vocabulary, at the peak; without it, its value and 4
-  Duration step{};                // that a step takes beside what the devices do
+  Duration step{};                   // that a step takes beside what the devices do
   // That a pass through a layer of experts waits for the host, which reads how many tokens each expert gets, and
   // launches many small kernels.
   Duration expert_host{};
@@ -128,7 +128,8 @@ std::vector<SoftwareConstant> fitted_on(const SoftwareSpec& software, Architectu
 // A factor, the share of the peak of flash attention forward, bytes, or microseconds.
 double value_of(const SoftwareSpec& software, Architecture architecture, SoftwareConstant constant);
 
-// Of kTraffic all five factors; bytes are rounded to whole ones, times to nanoseconds. Rates become the architecture's own.
+// Of kTraffic all five factors; bytes are rounded to whole ones, times to nanoseconds. Rates become the architecture's
+// own.
 void set_value(SoftwareSpec& software, Architecture architecture, SoftwareConstant constant, double value);
 
 // "0.98", "60 B".

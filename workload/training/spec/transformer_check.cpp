@@ -173,6 +173,14 @@ class TransformerCheck {
             "leave up-projection out");
   }
 
+  // What takes the embedding's table from one of both ends.
+  static std::vector<std::string_view> of_one_stage(const TransformerSpec& model) {
+    std::vector<std::string_view> settings;
+    if (model.tied_embeddings) settings.emplace_back("workload.model.tied_embeddings: false");
+    if (model.mtp_layers > 0) settings.emplace_back("workload.model.mtp_layers: 0");
+    return settings;
+  }
+
   void check_pipedream() {
     if (training_.is_flushed()) return;
     if (parallel_.pipeline() == 1)
@@ -184,9 +192,8 @@ class TransformerCheck {
     if (training_.model_ties_stages())
       error("schedule.kind",
             "the first and the last stage share the embedding's table, but update it at different times",
-            training_.transformer()->mtp_layers > 0
-                ? "workload.model.mtp_layers: 0, or workload.schedule.kind: 1f1b"
-                : "workload.model.tied_embeddings: false, or workload.schedule.kind: 1f1b");
+            fmt::format("{}, or workload.schedule.kind: 1f1b",
+                        fmt::join(of_one_stage(*training_.transformer()), " and ")));
   }
 
   // DualPipe needs two stages for each of its directions to meet, and both as many micro-batches as fill it.

@@ -255,9 +255,10 @@ TransformerSpec read_transformer(Section& section) {
       "predictions", model.predictions, kSequence,
       "number of tokens in a sequence for which the head computes scores (masked language models); without it, all "
       "tokens");
-  section.takes("mtp_layers", model.mtp_layers, {0, 64},
-                "number of modules of multi-token prediction behind the head (DeepSeek-V3): each a projection, a layer, "
-                "with experts if the model has any, and the head once more");
+  section.takes(
+      "mtp_layers", model.mtp_layers, {0, 64},
+      "number of modules of multi-token prediction behind the head (DeepSeek-V3): each a projection, a layer, "
+      "with experts if the model has any, and the head once more");
   section.know("tied_embeddings");
   section.when(!section.has("patches"), [&] {
     section.takes("tied_embeddings", model.tied_embeddings, "whether the head shares the embedding's table");
@@ -272,8 +273,8 @@ TransformerSpec read_transformer(Section& section) {
     section.error("predictions",
                   fmt::format("{} predictions in a sequence of {} tokens", model.predictions, model.sequence),
                   fmt::format("at most {}", model.sequence));
-  if (model.mtp_layers > 0 && (model.vocab == 0 || model.predictions > 0))
-    section.error("mtp_layers", "a module predicts tokens behind those of the head, which this model does not have",
+  if (model.mtp_layers > 0 && (model.vocab == 0 || model.predictions > 0 || !model.causal))
+    section.error("mtp_layers", "a module predicts tokens behind those of the head, and this model predicts none",
                   "mtp_layers: 0");
   check_heads(section, model);
   check_latent(section, model);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "report/link_rates.h"
+#include "report/timeline/link_rates.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace orrery::report {
 namespace {
@@ -87,7 +88,7 @@ std::vector<LinkRate> exact(std::span<const Movement> movements, std::span<const
 
 std::vector<LinkRate> means(std::span<const Movement> movements, std::span<const std::uint16_t> classes, Time finish,
                             std::size_t parts) {
-  const auto count = static_cast<std::int64_t>(parts);
+  const auto count = static_cast<std::int64_t>(std::max<std::size_t>(parts, 2) - 1);  // and the end
   const Duration part{std::max<std::int64_t>(1, (finish.time_since_epoch().count() + count - 1) / count)};
   std::vector<LinkRate> rates;
   for (std::int64_t i = 0; i < count && Time(part * i) < finish; ++i)
@@ -100,6 +101,7 @@ std::vector<LinkRate> means(std::span<const Movement> movements, std::span<const
       rates[i].by_class[place] += movement.rate() * seconds(within) / seconds(part);
     }
   }
+  rates.push_back({finish, std::vector<double>(classes.size())});
   return rates;
 }
 
@@ -116,8 +118,10 @@ std::vector<RankLinkRates> link_rates(const workload::Job& job, const OperationL
     for (const Movement& movement : movements) classes.push_back(movement.link_class);
     std::ranges::sort(classes);
     classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
-    RankLinkRates& of_rank = all.emplace_back(RankLinkRates{chosen.rank, {}, exact(movements, classes)});
-    if (of_rank.rates.size() > most) of_rank.rates = means(movements, classes, finish, most);
+    std::set<Time> changes;
+    for (const Movement& movement : movements) changes.insert({movement.begin, movement.end});
+    RankLinkRates& of_rank = all.emplace_back(RankLinkRates{chosen.rank, {}, {}});
+    of_rank.rates = changes.size() > most ? means(movements, classes, finish, most) : exact(movements, classes);
     for (const std::uint16_t number : classes) of_rank.classes.push_back(links.fabric().link_classes()[number]);
   }
   return all;

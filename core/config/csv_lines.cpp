@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/csv_lines.h"
+#include "core/config/csv_lines.h"
 
 namespace orrery {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/tracks.h"
+#include "report/timeline/tracks.h"
 
 #include <algorithm>
 #include <map>

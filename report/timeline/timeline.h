@@ -13,8 +13,8 @@
 #include <span>
 #include <string_view>
 
-#include "report/link_rates.h"
-#include "report/tracks.h"
+#include "report/timeline/link_rates.h"
+#include "report/timeline/tracks.h"
 
 namespace orrery::report {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/timeline.h"
+#include "report/timeline/timeline.h"
 
 #include <algorithm>
 #include <iterator>
