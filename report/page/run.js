@@ -39,6 +39,8 @@ function headline(result, parts) {
       result.tokens_per_s_per_gpu === undefined ? "Samples/s per device" : "Tokens/s per device", rate.toFixed(1), ""
     ]);
   }
+  if (result.measured_kernels !== undefined)
+    items.push(["Measured kernels", percent(result.measured_kernels), "of the time of all kernels; the rest is modelled"]);
   if (result.memory)
     items.push([
       "Memory at its peak", bytesText(result.memory.peak_bytes),
