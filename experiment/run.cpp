@@ -177,7 +177,7 @@ report::CriticalPath find_path(const Experiment& experiment, const ExperimentJob
 }
 
 // Of all ranks that a timeline shows, so many changes at most.
-constexpr std::size_t kMostLinkRates = 10'000;
+constexpr std::size_t kMostLinkRates = 8'000;
 
 std::vector<report::RankLinkRates> find_link_rates(const Experiment& experiment, const ExperimentJob& whole,
                                                    const workload::Matching& matching,

@@ -19,7 +19,7 @@
 namespace orrery::report {
 namespace {
 
-constexpr std::size_t kMostSlices = 100'000;
+constexpr std::size_t kMostSlices = 70'000;
 
 std::string json_string(std::string_view text) {
   return nlohmann::json(printable(text, 200)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
