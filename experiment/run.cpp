@@ -163,11 +163,8 @@ std::optional<report::Slack> find_slack(const workload::Job& job, const workload
 }
 
 report::CriticalPath find_path(const Experiment& experiment, const ExperimentJob& whole,
-                               const workload::Matching& matching, const system::Simulation& simulation,
-                               const system::SimulationTotals& totals, const report::OperationLog& log,
-                               report::Result& result) {
-  const std::vector<network::LinkUsage> usage = simulation.link_usage();
-  report::PathLinks links(experiment.fabric, simulation.plans(), matching, usage, whole.placement);
+                               std::span<const network::LinkUsage> usage, const system::SimulationTotals& totals,
+                               const report::OperationLog& log, report::PathLinks& links, report::Result& result) {
   report::CriticalPath path = report::critical_path(whole.job, log, totals.acting, result, &links);
   result.path = path.parts;
   result.culprits = report::find_culprits(
@@ -179,17 +176,12 @@ report::CriticalPath find_path(const Experiment& experiment, const ExperimentJob
 // Of all ranks that a timeline shows, so many changes at most.
 constexpr std::size_t kMostLinkRates = 8'000;
 
-std::vector<report::RankLinkRates> find_link_rates(const Experiment& experiment, const ExperimentJob& whole,
-                                                   const workload::Matching& matching,
-                                                   const system::Simulation& simulation,
-                                                   const system::SimulationTotals& totals,
+std::vector<report::RankLinkRates> find_link_rates(const workload::Job& job, const system::SimulationTotals& totals,
                                                    const report::OperationLog& log, const report::Result& result,
-                                                   const report::RankChoice& choice) {
+                                                   const report::RankChoice& choice, report::PathLinks& links) {
   std::vector<report::ChosenRank> ranks = report::chosen_ranks(choice, result.class_of_rank);
   if (ranks.size() > report::kMostTimelineRanks) ranks.resize(report::kMostTimelineRanks);
-  const std::vector<network::LinkUsage> usage = simulation.link_usage();
-  report::PathLinks links(experiment.fabric, simulation.plans(), matching, usage, whole.placement);
-  return report::link_rates(whole.job, log, totals.acting, ranks, totals.finish,
+  return report::link_rates(job, log, totals.acting, ranks, totals.finish,
                             kMostLinkRates / std::max<std::size_t>(ranks.size(), 1), links);
 }
 
@@ -229,12 +221,15 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
                                  totals.finish.time_since_epoch() - result.initial, totals, log);
   }
   report::CriticalPath path;
-  if (wanted.path) path = find_path(experiment, whole, matching, simulation, totals, log, result);
+  std::vector<report::RankLinkRates> rates;
+  if (wanted.path || wanted.link_rates) {
+    const std::vector<network::LinkUsage> usage = simulation.link_usage();
+    report::PathLinks links(experiment.fabric, simulation.plans(), matching, usage, whole.placement);
+    if (wanted.path) path = find_path(experiment, whole, usage, totals, log, links, result);
+    if (wanted.link_rates) rates = find_link_rates(job, totals, log, result, *wanted.link_rates, links);
+  }
   std::optional<report::Slack> slack;
   if (wanted.slack) slack = find_slack(job, matching, totals, log);
-  std::vector<report::RankLinkRates> rates;
-  if (wanted.link_rates)
-    rates = find_link_rates(experiment, whole, matching, simulation, totals, log, result, *wanted.link_rates);
   result.computes_as_measured = computes_as_measured;
   result.experiment = experiment.resolved;
   result.device = experiment.devices_text();

@@ -21,6 +21,7 @@
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 #include "report/parts.h"
+#include "report/rank_history.h"
 #include "report/table.h"
 #include "workload/matching/matching.h"
 
@@ -31,109 +32,10 @@ using system::OperationRecord;
 using workload::ExecutionGraph;
 using workload::NodeKind;
 
-// By node, what it waits for, ascending.
-class Predecessors {
- public:
-  explicit Predecessors(const ExecutionGraph& graph) : first_(graph.size() + 1, 0) {
-    for (std::uint32_t node = 0; node < graph.size(); ++node)
-      for (const NodeId after : graph.successors(NodeId(node))) ++first_[index_of(after) + 1];
-    for (std::size_t node = 0; node < graph.size(); ++node) first_[node + 1] += first_[node];
-    before_.resize(first_.back());
-    std::vector<std::uint32_t> next = first_;
-    for (std::uint32_t node = 0; node < graph.size(); ++node)
-      for (const NodeId after : graph.successors(NodeId(node))) before_[next[index_of(after)]++] = NodeId(node);
-  }
-
-  bool has(NodeId node, NodeId before) const {
-    const auto of_node =
-        std::span(before_).subspan(first_[index_of(node)], first_[index_of(node) + 1] - first_[index_of(node)]);
-    return std::ranges::binary_search(of_node, before);
-  }
-
- private:
-  std::vector<std::uint32_t> first_;
-  std::vector<NodeId> before_;
-};
-
 // Whether operations of one rank keep each other waiting without a word in its graph.
 bool shares_stream(const ExecutionGraph& graph, NodeId a, NodeId b) {
   return graph.kind(a) == graph.kind(b) && graph.stream(a) == graph.stream(b);
 }
-
-// Steps of a path, and how long they are.
-struct Sum {
-  Duration time{};
-  std::size_t steps = 0;
-
-  void add(Duration more) {
-    time += more;
-    ++steps;
-  }
-  void add(const Sum& more) {
-    time += more.time;
-    steps += more.steps;
-  }
-};
-
-// What one rank did, and what of it is on the path.
-class History {
- public:
-  History(const workload::Job& job, const OperationLog& log, RankId rank)
-      : graph_(job.graph(rank)), operations_(log.of(rank)), on_path_(graph_.size()) {}
-
-  const ExecutionGraph& graph() const { return graph_; }
-  std::span<const OperationRecord> operations() const { return operations_; }
-  const OperationRecord* of_node(NodeId node) { return by_number()[graph_.number(node)]; }
-  std::span<const OperationRecord* const> calls(std::uint32_t slot) {
-    if (calls_.empty()) find_calls();
-    return calls_[slot];
-  }
-  // `before`: an operation that ended then or later, near which they are; null: anywhere.
-  std::span<const OperationRecord> ended_at(Time time, const OperationRecord* before) const {
-    std::size_t from = 0, to = operations_.size();
-    if (before != nullptr) {
-      to = static_cast<std::size_t>(before - operations_.data()) + 1;
-      if (before->end == time)  // those behind it may have ended then as well
-        while (to < operations_.size() && operations_[to].end == time) ++to;
-      for (std::size_t step = 8; step < to && from == 0; step *= 4)
-        if (operations_[to - step].end < time) from = to - step;
-    }
-    const auto near = std::span(operations_).subspan(from, to - from);
-    const auto first = std::ranges::lower_bound(near, time, {}, &OperationRecord::end);
-    const auto last = std::ranges::upper_bound(first, near.end(), time, {}, &OperationRecord::end);
-    return {first, last};
-  }
-  // Tells times that a stretch of the program is gone through apart.
-  std::uint32_t repetition(const OperationRecord& operation) const {
-    return operation.number - graph_.number(operation.node);
-  }
-  Sum& on_path(NodeId node) { return on_path_[index_of(node)]; }
-  std::span<const Sum> on_path() const { return on_path_; }  // by node
-
- private:
-  // Few ranks are asked for what another waited for.
-  const std::vector<const OperationRecord*>& by_number() {
-    if (!by_number_.empty()) return by_number_;
-    by_number_.assign(graph_.written_out_size(), nullptr);
-    for (const OperationRecord& operation : operations_) by_number_[operation.number] = &operation;
-    return by_number_;
-  }
-  void find_calls() {
-    calls_.resize(graph_.communicator_slots());
-    for (const OperationRecord* operation : by_number())
-      if (operation != nullptr && graph_.kind(operation->node) == NodeKind::kCollective)
-        calls_[graph_.communicator_slot(operation->node)].push_back(operation);
-    if (!graph_.stretches().empty()) return;  // repetitions call in the order of their numbers
-    for (std::vector<const OperationRecord*>& calls : calls_)
-      std::ranges::sort(calls, {}, [&](const OperationRecord* call) { return graph_.call_index(call->node); });
-  }
-
-  const ExecutionGraph& graph_;
-  std::vector<OperationRecord> operations_;                 // by end
-  std::vector<const OperationRecord*> by_number_;           // null: it was not run
-  std::vector<std::vector<const OperationRecord*>> calls_;  // by communicator slot, in the order in which they meet
-  std::vector<Sum> on_path_;
-};
 
 std::vector<PathOfClass> classes_of(std::span<const PathOfLink> links, const network::Fabric& fabric) {
   std::vector<PathOfClass> classes(fabric.link_classes().size());
@@ -162,10 +64,10 @@ class Walk {
   }
 
  private:
-  History& history(RankId rank) {
+  RankHistory& history(RankId rank) {
     if (latest_ != nullptr && rank == latest_rank_) return *latest_;
-    std::unique_ptr<History>& known = histories_[rank];
-    if (!known) known = std::make_unique<History>(job_, log_, rank);
+    std::unique_ptr<RankHistory>& known = histories_[rank];
+    if (!known) known = std::make_unique<RankHistory>(job_, log_, rank);
     latest_rank_ = rank;
     latest_ = known.get();
     return *known;
@@ -294,7 +196,7 @@ class Walk {
   // Of what ended on the rank now, what `operation` waited for: one before it in the graph, else one of its stream,
   // else any; null: nothing, it was there from the start. Without an operation the last of all.
   const OperationRecord* released_by(const OperationRecord* operation) {
-    const History& past = history(rank_);
+    const RankHistory& past = history(rank_);
     const Predecessors* predecessors = operation == nullptr ? nullptr : &this->predecessors(rank_);
     const OperationRecord *other = nullptr, *of_stream = nullptr;
     for (const OperationRecord& candidate : past.ended_at(now_, operation)) {
@@ -315,8 +217,8 @@ class Walk {
 
   void book(RankId rank, std::string_view what, Duration time, const OperationRecord* operation) {
     if (time == Duration::zero()) return;
-    const auto known = std::ranges::find(parts_, what, &std::pair<std::string_view, Sum>::first);
-    (known != parts_.end() ? *known : parts_.emplace_back(what, Sum{})).second.add(time);
+    const auto known = std::ranges::find(parts_, what, &std::pair<std::string_view, PathSum>::first);
+    (known != parts_.end() ? *known : parts_.emplace_back(what, PathSum{})).second.add(time);
     if (operation != nullptr) history(rank).on_path(operation->node).add(time);
     ranks_[rank].time += time;
   }
@@ -345,17 +247,17 @@ class Walk {
   }
 
   CriticalPath result() const {
-    const auto shares_of = [](const std::map<std::string, Sum, std::less<>>& sums) {
+    const auto shares_of = [](const std::map<std::string, PathSum, std::less<>>& sums) {
       std::vector<PathShare> shares;
       for (const auto& [what, sum] : sums) shares.push_back({what, sum.time, sum.steps});
       std::ranges::stable_sort(shares, std::greater{}, &PathShare::time);
       return shares;
     };
-    std::map<std::string, Sum, std::less<>> parts, operations;
+    std::map<std::string, PathSum, std::less<>> parts, operations;
     for (const auto& [what, sum] : parts_) parts[std::string(what)].add(sum);
     for (const auto& [rank, past] : histories_)
       for (std::uint32_t node = 0; node < past->on_path().size(); ++node)
-        if (const Sum& sum = past->on_path()[node]; sum.steps > 0)
+        if (const PathSum& sum = past->on_path()[node]; sum.steps > 0)
           operations[std::string(job_.labels_of(rank).name(NodeId(node)))].add(sum);
     CriticalPath path{shares_of(parts), shares_of(operations), {}, {}, {}, latency_};
     for (auto [rank, on_rank] : ranks_) {
@@ -376,16 +278,16 @@ class Walk {
   std::span<const RankId> acting_;
   const Result& result_;
   PathLinks* path_links_;
-  std::map<RankId, std::unique_ptr<History>> histories_;
+  std::map<RankId, std::unique_ptr<RankHistory>> histories_;
   RankId latest_rank_{};  // asked for, and its history
-  History* latest_ = nullptr;
+  RankHistory* latest_ = nullptr;
   std::map<std::uint32_t, std::unique_ptr<Predecessors>> predecessors_;  // by graph
   std::unordered_map<GroupId, const std::string*> family_of_;
   std::optional<workload::Matching> matching_;
   RankId rank_{};
-  Time now_;                                             // where the path has got to, from the end
-  const OperationRecord* operation_ = nullptr;           // that ended then
-  std::vector<std::pair<std::string_view, Sum>> parts_;  // views of literals, of the job's and the result's names
+  Time now_;                                                 // where the path has got to, from the end
+  const OperationRecord* operation_ = nullptr;               // that ended then
+  std::vector<std::pair<std::string_view, PathSum>> parts_;  // views of literals, of the job's and the result's names
   std::map<RankId, PathOfRank> ranks_;
   std::map<LinkId, PathOfLink> links_;
   Duration latency_{};
