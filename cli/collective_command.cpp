@@ -15,6 +15,7 @@
 #include "study/benchmark/question.h"
 #include "study/benchmark/steps.h"
 #include "study/benchmark/study.h"
+#include "study/interval/kinds.h"
 
 namespace orrery::cli {
 namespace {
@@ -65,6 +66,7 @@ study::CollectiveTable study_one(const study::CollectiveQuestion& question, cons
   Progress progress;
   study::CollectiveTable table = study::study_collective(question, operation, sizes, session.files, std::ref(progress));
   progress.clear();
+  study::add_intervals(table, session.files);
   print_warnings(table.warnings);
   return table;
 }
@@ -106,7 +108,8 @@ Page page_of_tables(const study::BenchmarkOperation& operation, const Answers& a
   nlohmann::ordered_json tables = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < answers.tables.size(); ++i)
     tables.push_back({{"name", answers.names[i]}, {"document", study::to_json(answers.tables[i])}});
-  return page_of(fmt::format("orrery collective --op {}", operation.name), "collective", {{"tables", std::move(tables)}});
+  return page_of(fmt::format("orrery collective --op {}", operation.name), "collective",
+                 {{"tables", std::move(tables)}});
 }
 
 void collective(const CollectiveCommandOptions& options, const Session& session) {

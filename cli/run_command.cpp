@@ -30,6 +30,7 @@
 #include "report/rank_csv.h"
 #include "report/timeline/timeline.h"
 #include "study/interval/interval.h"
+#include "study/interval/kinds.h"
 
 namespace orrery::cli {
 
@@ -242,10 +243,11 @@ void tell_groups_of(const ConfigValue& experiment) {
 }
 
 // How sure its time is, as far as runs like it were measured.
-void add_interval(const study::JobKind& kind, const Session& session, report::Result& result) {
-  const std::vector<study::MeasuredError> errors = study::shipped_errors(session.files);
+void add_interval(const study::RunKind& kind, const Session& session, report::Result& result) {
+  const std::vector<study::MeasuredError> errors = study::shipped_errors(study::training_runs(), session.files);
   if (!errors.empty())
-    result.interval = study::time_interval(study::interval_of(kind, errors), report::iteration_time(result));
+    result.interval =
+        study::time_interval(study::interval_of(kind, errors, study::training_runs()), report::iteration_time(result));
 }
 
 // Before the work: they can be written, and of the files that a run writes no two are the same.
@@ -284,7 +286,7 @@ void run(RunOptions& options, Session& session) {
   check_files(options, outputs);
   const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
   const report::RankChoice timeline_ranks = report::parse_rank_choice(options.timeline_ranks, "--timeline-ranks");
-  std::optional<study::JobKind> kind;
+  std::optional<study::RunKind> kind;
   experiment::RunRequest request{options.experiment,
                                  session.settings,
                                  !options.no_fast_forward,

@@ -11,6 +11,7 @@
 #include "core/input_files.h"
 #include "core/version.h"
 #include "study/calibrate/cross_validation.h"
+#include "study/interval/kinds.h"
 #include "study/validate/accuracy/accuracy.h"
 #include "study/validate/collectives/validate.h"
 #include "study/validate/compute/table.h"
@@ -66,9 +67,10 @@ void check_options(const ValidateOptions& options) {
                      "ask for nccl, compute, experts or training");
   if (!options.traces.empty() && !wants(options, "traces"))
     throw InputError({"--traces-from"}, "is of the section 'traces', which was not asked for");
-  if (!options.errors.empty() && (!options.cross || !wants(options, "training")))
-    throw InputError({"--errors"}, "gets the errors of training jobs whose family was left out, which nobody asked for",
-                     "add --cross, and training if sections are named");
+  if (!options.errors.empty() && (!options.cross || wants(options, "nccl") == wants(options, "training")))
+    throw InputError({"--errors"},
+                     "gets the errors of training jobs whose family, or of collectives whose system was left out",
+                     "add --cross, and name one of the sections training and nccl");
   if (!options.traces.empty() && !std::filesystem::is_directory(options.traces))
     throw InputError({options.traces}, "is not a folder, which --traces-from asks for");
   if (!options.plot.empty() && !wants(options, "nccl"))
@@ -88,15 +90,21 @@ Answer validate_collectives(const ValidateOptions& options, const Session& sessi
   Progress progress;
   const study::Validation validation = orrery::study::validate(tables, session.files, progress.of("tables"));
   std::optional<study::CrossValidation> cross;
-  if (options.cross) cross = study::cross_validate(tables, session.files, progress.of("systems"));
+  study::Coverage coverage;
+  if (options.cross) {
+    cross = study::cross_validate(tables, session.files, progress.of("systems"));
+    const std::vector<study::MeasuredError> errors = study::errors_of(*cross);
+    coverage = study::coverage(errors, study::collective_runs());
+    if (!options.errors.empty()) write_file(options.errors, study::errors_csv(errors, study::collective_runs()));
+  }
   progress.clear();
   sections.push_back(study::accuracy_of(validation));
   if (!options.plot.empty())
     for (const study::ValidatedTable& table : validation.scored)
       write_file(options.plot + "/" + study::plot_file_name(*table.table), study::validation_plot(table));
-  Answer answer{study::validation_text(validation) + (cross ? study::cross_validation_text(*cross) : ""),
+  Answer answer{study::validation_text(validation) + (cross ? study::cross_validation_text(*cross, coverage) : ""),
                 study::to_json(validation)};
-  if (cross) answer.document["cross"] = study::to_json(*cross);
+  if (cross) answer.document["cross"] = study::to_json(*cross, coverage);
   return answer;
 }
 
@@ -134,10 +142,10 @@ Answer validate_jobs(const ValidateOptions& options, const Session& session, Sec
     const study::TrainingCross cross =
         study::cross_validate(validation, session.files, progress.of("jobs with other constants"));
     const std::vector<study::MeasuredError> errors = study::errors_of(cross, session.files);
-    const study::Coverage coverage = study::coverage(errors);
+    const study::Coverage coverage = study::coverage(errors, study::training_runs());
     answer.text += study::training_cross_text(validation, cross, coverage);
     answer.document["cross"] = study::to_json(cross, coverage);
-    if (!options.errors.empty()) write_file(options.errors, study::errors_csv(errors));
+    if (!options.errors.empty()) write_file(options.errors, study::errors_csv(errors, study::training_runs()));
   }
   progress.clear();
   return answer;
@@ -223,7 +231,7 @@ void add_validate_command(CLI::App& app, Session& session) {
       ->type_name("FILE");
   command
       .add_option("--errors", options.errors,
-                  "Write the errors of training jobs with --cross as CSV: configs/validation/training-errors.csv")
+                  "Write the errors of what --cross left out as CSV: see configs/validation/training-errors.csv")
       ->type_name("FILE");
   command
       .add_option("--traces-from", options.traces,

@@ -26,13 +26,20 @@ page.kinds.collective = function collective({document: {tables}}) {
     about: `Bus bandwidth of ${first.op} over size`, x: size, y: {title: "bus bandwidth", text: bandwidthText, zero: true},
     series: series("busbw_GBps", 1e9, bandwidthText)
   });
-  for (const {name, document: {rows}} of tables)
+  for (const {name, document: {rows, intervals = []}} of tables)
     table(
         section(tables.length > 1 ? `Numbers: ${name}` : "Numbers"),
-        ["size", "time", "algorithm bandwidth", "bus bandwidth", "algorithm", "protocol", "bound by"],
+        ["size", "time", "algorithm bandwidth", "bus bandwidth", "algorithm", "protocol", "80 % of comparable measurements", "bound by"],
         rows.map((row) => [
           [row.bytes, bytesText(row.bytes)], [row.time_us, timeText(row.time_us * 1e-6)],
           [row.algbw_GBps, `${(row.algbw_GBps ?? 0).toFixed(2)} GB/s`], [row.busbw_GBps, `${(row.busbw_GBps ?? 0).toFixed(2)} GB/s`],
-          row.algorithm, row.protocol, row.bound]),
+          row.algorithm, row.protocol,
+          likely(row, intervals), row.bound]),
         `Numbers of ${name}`);
 };
+
+// "110 us to 130 us", or nothing.
+function likely(row, intervals) {
+  const found = intervals.find((one) => one.from_bytes <= row.bytes && row.bytes <= one.to_bytes);
+  return found ? `${timeText(row.time_us * 1e-6 * found.low)} to ${timeText(row.time_us * 1e-6 * found.high)}` : "";
+}

@@ -16,6 +16,7 @@
 #include "core/machine_kind.h"
 #include "core/units.h"
 #include "experiment/run.h"
+#include "report/result.h"
 #include "study/benchmark/question.h"
 #include "study/benchmark/shares.h"
 
@@ -51,7 +52,8 @@ struct CollectiveRow {
   std::optional<std::string> protocol{};  // of nccl: "ll128"
   CollectiveBound bound;
   LinkOverload overload;
-  std::optional<Duration> least{};  // least_time(), if the question asked for it
+  std::optional<Duration> least{};                 // least_time(), if the question asked for it
+  std::optional<report::TimeInterval> interval{};  // how sure it is, as far as the like was measured
 };
 
 struct CollectiveTable {

@@ -4,6 +4,7 @@
 
 #include "core/assert.h"
 #include "core/config/quantity_text.h"
+#include "report/result.h"
 #include "report/table.h"
 #include "study/benchmark/study.h"
 
@@ -17,6 +18,59 @@ std::string rate_text(double bytes_per_second) { return fmt::format("{:.2f}", by
 std::string ranks_text(const CollectiveTable& table) {
   return fmt::format("{} ranks ({} x {}{} {})", table.ranks, table.nodes, table.ranks / table.nodes,
                      table.has_mixed_devices ? " of" : "", table.device);
+}
+
+bool is_same_comparison(const std::optional<report::TimeInterval>& a, const std::optional<report::TimeInterval>& b) {
+  return a && b && a->of == b->of && a->beyond == b->beyond;
+}
+
+// Neighbouring rows that compare with the same measurements.
+struct ComparedRows {
+  std::span<const CollectiveRow> rows;
+
+  const report::TimeInterval& interval() const { return *rows.back().interval; }
+  // Of what is predicted.
+  double low() const { return seconds(interval().low) / seconds(rows.back().time); }
+  double high() const { return seconds(interval().high) / seconds(rows.back().time); }
+};
+
+std::vector<ComparedRows> compared_rows(std::span<const CollectiveRow> rows) {
+  std::vector<ComparedRows> all;
+  for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
+    for (end = first + 1; end < rows.size() && is_same_comparison(rows[first].interval, rows[end].interval);) ++end;
+    if (rows[first].interval) all.push_back({rows.subspan(first, end - first)});
+  }
+  return all;
+}
+
+// How sure the times are.
+std::string intervals_text(std::span<const CollectiveRow> rows) {
+  std::string text;
+  for (const ComparedRows& part : compared_rows(rows)) {
+    const report::TimeInterval& interval = part.interval();
+    text += fmt::format("  {:.0f} % of {} comparable measurements ({}): {:.2f} to {:.2f} times what is predicted",
+                        100 * interval.share, interval.runs, interval.of, part.low(), part.high());
+    if (!interval.beyond.empty()) text += fmt::format("; wide, for want of {}", interval.beyond);
+    text += "\n";
+  }
+  return text;
+}
+
+nlohmann::ordered_json intervals_json(std::span<const CollectiveRow> rows) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const ComparedRows& part : compared_rows(rows)) {
+    const report::TimeInterval& interval = part.interval();
+    all.push_back({{"from_bytes", part.rows.front().bytes.count()},
+                   {"to_bytes", part.rows.back().bytes.count()},
+                   {"low", part.low()},
+                   {"high", part.high()},
+                   {"share", interval.share},
+                   {"runs", interval.runs},
+                   {"families", interval.families},
+                   {"of", interval.of}});
+    if (!interval.beyond.empty()) all.back()["beyond"] = interval.beyond;
+  }
+  return all;
 }
 
 std::string bound_text(const CollectiveBound& bound) {
@@ -52,7 +106,9 @@ std::string collective_text(const CollectiveTable& table) {
     cells.push_back(bound_text(row.bound));
     text.row(std::move(cells));
   }
-  return fmt::format("{} on {}: {}\n\n", table.operation, table.cluster, machine_text(table)) + text.text();
+  return fmt::format("{} on {}: {}\n{}\n", table.operation, table.cluster, machine_text(table),
+                     intervals_text(table.rows)) +
+         text.text();
 }
 
 std::string side_by_side_text(std::span<const CollectiveTable> tables) {
@@ -102,6 +158,8 @@ nlohmann::ordered_json to_json(const CollectiveTable& table) {
     document["shares"] = {{"most_sent", {{"rank", table.shares->sender}, {"over_mean", table.shares->sent}}},
                           {"most_received", {{"rank", table.shares->receiver}, {"over_mean", table.shares->received}}}};
   document["rows"] = std::move(rows);
+  if (nlohmann::ordered_json intervals = intervals_json(table.rows); !intervals.empty())
+    document["intervals"] = std::move(intervals);
   return document;
 }
 

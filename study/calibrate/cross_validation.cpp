@@ -19,6 +19,7 @@
 #include "study/calibrate/fit.h"
 #include "study/calibrate/least_squares.h"
 #include "study/errors.h"
+#include "study/interval/kinds.h"
 #include "study/validate/collectives/validate.h"
 
 namespace orrery::study {
@@ -88,6 +89,10 @@ constexpr double kLossScale = 0.6;
 
 // Neighbouring sizes say much the same: of more rows every second or third takes part.
 constexpr std::size_t kMostRowsOfBand = 6;
+std::size_t every_of(std::size_t rows) {
+  return std::max<std::size_t>(1, (rows + kMostRowsOfBand - 1) / kMostRowsOfBand);
+}
+
 // A fit ends where a step gains less than this part of its cost.
 constexpr double kSmallGain = 1e-5;
 
@@ -108,8 +113,8 @@ std::vector<Row> rows_of(std::span<const RefitTable> tables) {
       bands[static_cast<std::size_t>(band)].push_back({&table, row.bytes, seconds(row.time), 1});
     }
     for (std::vector<Row>& band : bands) {
-      const std::size_t every = (band.size() + kMostRowsOfBand - 1) / kMostRowsOfBand;
-      const std::size_t taken = every == 0 ? 0 : (band.size() + every - 1) / every;
+      const std::size_t every = every_of(band.size());
+      const std::size_t taken = (band.size() + every - 1) / every;
       for (std::size_t i = 0; i < band.size(); i += every) {
         band[i].weight = 1 / (kExpectedError * std::sqrt(static_cast<double>(taken)));
         rows.push_back(band[i]);
@@ -191,7 +196,27 @@ CrossValidation cross_validate(std::span<const ValidationTable> tables, const Co
   return cross;
 }
 
-std::string cross_validation_text(const CrossValidation& cross) {
+std::vector<MeasuredError> errors_of(const CrossValidation& cross) {
+  std::vector<MeasuredError> errors;
+  for (const ValidatedTable& validated : cross.left_out) {
+    const ValidationTable& table = *validated.table;
+    std::array<std::vector<const ValidatedRow*>, kAllSizeBands.size()> bands;
+    for (const ValidatedRow& row : validated.rows)
+      bands[static_cast<std::size_t>(band_of(row.measured.bytes))].push_back(&row);
+    for (const std::vector<const ValidatedRow*>& band : bands)
+      for (std::size_t i = 0; i < band.size(); i += every_of(band.size())) {
+        const ValidatedRow& row = *band[i];
+        errors.push_back(
+            {table.system,
+             collective_kind(table.operation, row.measured.bytes, table.nodes,
+                             static_cast<std::int64_t>(table.nodes) * table.gpus_per_node, validated.generation),
+             seconds(row.measured.time) / seconds(row.predicted) - 1});
+      }
+  }
+  return errors;
+}
+
+std::string cross_validation_text(const CrossValidation& cross, const Coverage& coverage) {
   report::Table constants;
   constants.column("constant", report::Table::Align::kLeft);
   for (const char* heading : {"nominal", "shipped", "fitted to all", "standard error"}) constants.column(heading);
@@ -205,11 +230,11 @@ std::string cross_validation_text(const CrossValidation& cross) {
          "\nEach system by constants fitted to the others, from nominal ones:\n\n" + tables_text(cross.left_out) +
          "\n" + overall_text("one system left out", overall_error(cross.left_out)) +
          overall_text("of these, where the launch is stated", overall_error_of_labelled(cross.left_out)) + "\n" +
-         groups_text(cross.left_out) + "\nOne generation of GPUs left out:\n\n" +
+         groups_text(cross.left_out) + "\n" + coverage_text(coverage) + "\nOne generation of GPUs left out:\n\n" +
          groups_text(cross.generation_left_out) + "\nKernels of profiles, likewise:\n\n" + tables_text(cross.kernels);
 }
 
-nlohmann::ordered_json to_json(const CrossValidation& cross) {
+nlohmann::ordered_json to_json(const CrossValidation& cross, const Coverage& coverage) {
   nlohmann::ordered_json document = {{"systems", cross.systems}};
   document["constants"] = nlohmann::ordered_json::array();
   for (const FittedConstantFit& fit : cross.constants) {
@@ -225,6 +250,7 @@ nlohmann::ordered_json to_json(const CrossValidation& cross) {
   document["left_out"] = to_json(overall_error(cross.left_out));
   document["left_out_by_group"] = groups_json(cross.left_out);
   document["generation_left_out_by_group"] = groups_json(cross.generation_left_out);
+  document["intervals"] = to_json(coverage);
   document["left_out_with_launch"] = to_json(overall_error_of_labelled(cross.left_out));
   document["tables"] = nlohmann::ordered_json::array();
   for (const ValidatedTable& table : cross.left_out)

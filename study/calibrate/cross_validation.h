@@ -14,6 +14,7 @@
 #include "collectives/nccl/constants_config.h"
 #include "core/config/tree.h"
 #include "study/calibrate/prediction.h"
+#include "study/interval/interval.h"
 #include "study/validate/collectives/table.h"
 #include "study/validate/collectives/validate.h"
 
@@ -55,9 +56,12 @@ struct CrossValidation {
 CrossValidation cross_validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
                                const WorkProgress& progress = {});
 
-std::string cross_validation_text(const CrossValidation& cross);
+// Of the tables whose system was left out, a system a family, of every band of sizes the rows that a fit takes.
+std::vector<MeasuredError> errors_of(const CrossValidation& cross);
+
+std::string cross_validation_text(const CrossValidation& cross, const Coverage& coverage);
 
 // "cross" of the JSON document "orrery.validation/1".
-nlohmann::ordered_json to_json(const CrossValidation& cross);
+nlohmann::ordered_json to_json(const CrossValidation& cross, const Coverage& coverage);
 
 }  // namespace orrery::study

@@ -4,36 +4,34 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <random>
 #include <set>
-#include <variant>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "core/assert.h"
-#include "core/machine_kind.h"
-#include "system/devices/device.h"
 
 namespace orrery::study {
 namespace {
 
 constexpr std::size_t kLeastFamilies = 5;
 constexpr double kTail = (1 - kIntervalShare) / 2;
-constexpr std::size_t kCircles = 4;
 
-// Whether runs of these kinds are comparable; circle 0 is the narrowest, the last one holds all.
-bool in_circle(std::size_t circle, const JobKind& a, const JobKind& b) {
-  const bool model = circle > 2 || a.model == b.model;
-  const bool architecture = circle > 1 || a.architecture == b.architecture;
-  return model && architecture && (circle > 0 || a.software == b.software);
+// Circle 0 is the narrowest, of runs that share all words; the last one, of as many as there are words, holds all.
+std::size_t words_in_circle(std::size_t circle, const RunKind& run) { return run.words.size() - circle; }
+
+bool in_circle(std::size_t circle, const RunKind& a, const RunKind& b) {
+  return std::equal(a.words.begin(), a.words.begin() + static_cast<long>(words_in_circle(circle, a)), b.words.begin());
 }
 
-std::string name_of_circle(std::size_t circle, const JobKind& job) {
-  if (circle == 0) return fmt::format("{} on {} with {}", job.model, job.architecture, job.software);
-  if (circle == 1) return fmt::format("{} on {}", job.model, job.architecture);
-  return circle == 2 ? job.model : "any training";
+std::string name_of_circle(std::size_t circle, const RunKind& run, const RunSchema& schema) {
+  const std::size_t count = words_in_circle(circle, run);
+  if (count == 0) return std::string(schema.any);
+  std::string name;
+  for (std::size_t i = 0; i < count; ++i) name += fmt::format("{}{}", schema.words[i].before, run.words[i]);
+  return name;
 }
 
 struct Pool {
@@ -41,14 +39,14 @@ struct Pool {
   std::map<std::string_view, std::size_t> runs_of_family;
 };
 
-Pool pool_of(std::size_t circle, const JobKind& job, std::span<const MeasuredError> errors) {
+Pool pool_of(std::size_t circle, const RunKind& run, std::span<const MeasuredError> errors) {
   Pool pool;
   for (const MeasuredError& one : errors)
-    if (in_circle(circle, job, one.kind)) {
+    if (in_circle(circle, run, one.kind)) {
       pool.runs.push_back(&one);
       ++pool.runs_of_family[one.family];
     }
-  std::ranges::stable_sort(pool.runs, {}, [](const MeasuredError* run) { return run->error; });
+  std::ranges::stable_sort(pool.runs, {}, [](const MeasuredError* one) { return one->error; });
   return pool;
 }
 
@@ -74,17 +72,17 @@ double tail_of(std::size_t families) {
   return std::max(0.0, (kTail * (n + 1) - 0.5) / n);
 }
 
-// "more than 2240 devices and precision fp8": of a job what none of the runs had.
-std::string beyond_of(const JobKind& job, const Pool& pool) {
+// "more than 2240 devices and precision fp8": what none of the runs had.
+std::string beyond_of(const RunKind& one, const Pool& pool) {
   std::int64_t most = 0;
   bool precision = false;
   for (const MeasuredError* run : pool.runs) {
     most = std::max(most, run->kind.devices);
-    precision |= run->kind.precision == job.precision;
+    precision |= run->kind.precision == one.precision;
   }
   std::string text;
-  if (job.devices > most) text = fmt::format("more than {} devices", most);
-  if (!precision) text += fmt::format("{}precision {}", text.empty() ? "" : " and ", job.precision);
+  if (one.devices > most) text = fmt::format("more than {} devices", most);
+  if (!precision) text += fmt::format("{}precision {}", text.empty() ? "" : " and ", one.precision);
   return text;
 }
 
@@ -98,11 +96,6 @@ ErrorInterval interval_in(const Pool& pool, double tail) {
   return interval;
 }
 
-bool inside(const MeasuredError& run, std::span<const MeasuredError> others) {
-  const ErrorInterval interval = interval_of(run.kind, others);
-  return interval.low <= run.error && run.error <= interval.high;
-}
-
 std::vector<std::string> families_of(std::span<const MeasuredError> errors) {
   std::set<std::string> names;
   for (const MeasuredError& one : errors) names.insert(one.family);
@@ -110,12 +103,19 @@ std::vector<std::string> families_of(std::span<const MeasuredError> errors) {
 }
 
 // Of `runs`, by the intervals that `known` gives.
-double share_inside(std::span<const MeasuredError> runs, std::span<const MeasuredError> known) {
-  const auto count = std::ranges::count_if(runs, [&](const MeasuredError& run) { return inside(run, known); });
+double share_inside(std::span<const MeasuredError> runs, std::span<const MeasuredError> known,
+                    const RunSchema& schema) {
+  std::map<RunKind, ErrorInterval> intervals;
+  const auto count = std::ranges::count_if(runs, [&](const MeasuredError& run) {
+    const auto [found, is_new] = intervals.try_emplace(run.kind);
+    if (is_new) found->second = interval_of(run.kind, known, schema);
+    return found->second.low <= run.error && run.error <= found->second.high;
+  });
   return static_cast<double>(count) / static_cast<double>(runs.size());
 }
 
-double covered_by_halves(std::span<const MeasuredError> errors, std::vector<std::string> families) {
+double covered_by_halves(std::span<const MeasuredError> errors, std::vector<std::string> families,
+                         const RunSchema& schema) {
   constexpr int kSplits = 100;
   std::mt19937_64 draw(1);
   double covered = 0;
@@ -126,70 +126,64 @@ double covered_by_halves(std::span<const MeasuredError> errors, std::vector<std:
     for (const MeasuredError& one : errors) parts[half.contains(one.family) ? 1 : 0].push_back(one);
     const double all = static_cast<double>(errors.size());
     for (std::size_t side = 0; side < parts.size(); ++side)
-      covered += share_inside(parts[side], parts[1 - side]) * static_cast<double>(parts[side].size()) / all;
+      covered += share_inside(parts[side], parts[1 - side], schema) * static_cast<double>(parts[side].size()) / all;
   }
   return covered / kSplits;
 }
 
-std::string model_of(const workload::TrainingSpec& training) {
-  if (training.lora) return "lora";
-  struct Names {
-    std::string operator()(const workload::TransformerSpec& model) const {
-      return model.experts > 0 ? "experts" : "transformer";
-    }
-    std::string operator()(const workload::DlrmSpec&) const { return "dlrm"; }
-    std::string operator()(const workload::ConvolutionalSpec&) const { return "convolutional"; }
-    std::string operator()(const workload::RecurrentSpec&) const { return "recurrent"; }
-    std::string operator()(const workload::EvoformerSpec&) const { return "evoformer"; }
-  };
-  return std::visit(Names{}, training.model.sizes);
-}
-
 }  // namespace
 
-std::optional<JobKind> job_kind(const experiment::Experiment& experiment) {
-  if (experiment.jobs.size() != 1 || !experiment.jobs.front().workload.training) return std::nullopt;
-  const workload::TrainingSpec& training = *experiment.jobs.front().workload.training;
-  return JobKind{training.software.name, std::string(name_of(system::oldest_architecture(experiment.devices))),
-                 model_of(training), std::string(name_of(training.precision)), training.parallel.ranks()};
-}
-
-ErrorInterval interval_of(const JobKind& job, std::span<const MeasuredError> errors) {
+ErrorInterval interval_of(const RunKind& run, std::span<const MeasuredError> errors, const RunSchema& schema) {
   ORRERY_ASSERT(!errors.empty());
+  const std::size_t widest = schema.words.size();
   std::size_t circle = 0;
-  Pool pool = pool_of(circle, job, errors);
-  while (pool.runs_of_family.size() < kLeastFamilies && circle + 1 < kCircles) pool = pool_of(++circle, job, errors);
+  Pool pool = pool_of(circle, run, errors);
+  while (pool.runs_of_family.size() < kLeastFamilies && circle < widest) pool = pool_of(++circle, run, errors);
   const std::size_t narrow = circle;
-  const std::string beyond = beyond_of(job, pool);
-  if (!beyond.empty() && circle + 1 < kCircles) pool = pool_of(++circle, job, errors);
+  const std::string beyond = beyond_of(run, pool);
+  if (!beyond.empty() && circle < widest) pool = pool_of(++circle, run, errors);
   const double tail = tail_of(pool.runs_of_family.size());
   ErrorInterval interval = interval_in(pool, beyond.empty() ? tail : tail / 2);
-  interval.of = name_of_circle(circle, job);
-  if (!beyond.empty()) interval.beyond = fmt::format("{} with {}", name_of_circle(narrow, job), beyond);
+  interval.of = name_of_circle(circle, run, schema);
+  if (!beyond.empty()) interval.beyond = fmt::format("{} with {}", name_of_circle(narrow, run, schema), beyond);
   return interval;
 }
 
-report::TimeInterval time_interval(const ErrorInterval& interval, Duration iteration) {
+report::TimeInterval time_interval(const ErrorInterval& interval, Duration predicted) {
   const auto times = [&](double error) {
-    return Duration(std::llround(static_cast<double>(iteration.count()) * (1 + error)));
+    return Duration(std::llround(static_cast<double>(predicted.count()) * (1 + error)));
   };
   return {times(interval.low), times(interval.high), kIntervalShare, interval.runs,
           interval.families,   interval.of,          interval.beyond};
 }
 
-Coverage coverage(std::span<const MeasuredError> errors) {
+Coverage coverage(std::span<const MeasuredError> errors, const RunSchema& schema) {
   const std::vector<std::string> families = families_of(errors);
   if (families.size() < 2) return {};
   Coverage result;
   for (const std::string& family : families) {
     std::array<std::vector<MeasuredError>, 2> parts;
     for (const MeasuredError& one : errors) parts[one.family == family ? 1 : 0].push_back(one);
-    const double share = share_inside(parts[1], parts[0]);
+    const double share = share_inside(parts[1], parts[0], schema);
     result.families += share / static_cast<double>(families.size());
     result.runs += share * static_cast<double>(parts[1].size()) / static_cast<double>(errors.size());
   }
-  result.halves = covered_by_halves(errors, families);
+  result.halves = covered_by_halves(errors, families, schema);
   return result;
+}
+
+std::string coverage_text(const Coverage& coverage) {
+  return fmt::format(
+      "intervals of {:.0f} % that the errors of other families give hold {:.0f} % of the runs, {:.0f} % in the mean of "
+      "families; those of a random half of the families {:.0f} % of the runs of the other half\n",
+      100 * kIntervalShare, 100 * coverage.runs, 100 * coverage.families, 100 * coverage.halves);
+}
+
+nlohmann::ordered_json to_json(const Coverage& coverage) {
+  return {{"share", kIntervalShare},
+          {"runs_inside", coverage.runs},
+          {"families_inside", coverage.families},
+          {"halves_inside", coverage.halves}};
 }
 
 }  // namespace orrery::study

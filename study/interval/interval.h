@@ -1,59 +1,69 @@
 // SPDX-License-Identifier: MIT
-// How sure a predicted iteration time is: where the measured one would lie in 80 % of comparable runs. The errors are
-// those of published runs of whose families nothing was known (validate training --cross), in
-// configs/validation/training-errors.csv, one line a run.
+// How sure a predicted time is: where the measured one would lie in 80 % of comparable runs. The errors are those of
+// published measurements of whose families nothing was known (validate --cross): of training in
+// configs/validation/training-errors.csv, of collectives in collective-errors.csv, one line a run.
 //
-// Comparable runs are of the same software, architecture of devices and kind of model; of the same architecture and
-// kind, where those are of fewer than kLeastFamilies families; of the same kind; or all. The interval leaves out a
-// tenth of them on either side. A run counts by one over the root of how many its family has, which are alike; and as
-// the next job is one of another family, of n families the share (0.1 (n + 1) - 0.5) / n is left out on a side, which
-// of five is next to nothing.
+// What makes runs comparable is said in words, the broadest first ("transformer", "hopper", "megatron-2025").
+// Comparable runs share all of them; all but the last, where those are of fewer than kLeastFamilies families; and so on
+// to all runs of the schema. The interval leaves out a tenth of them on either side. A run counts by one over the root
+// of how many its family has, which are alike; and as the next one is of another family, of n families the share (0.1
+// (n + 1) - 0.5) / n is left out on a side, which of five is next to nothing.
 //
-// A job beyond what was measured (more devices, another precision) gets the interval of the next wider circle of
+// A run beyond what was measured (more devices, another precision) gets the interval of the next wider circle of
 // comparable runs, with half as much left out.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "core/config/tree.h"
-#include "experiment/experiment.h"
 #include "report/result.h"
 
 namespace orrery::study {
 
-// What makes runs comparable.
-struct JobKind {
-  std::string software;
-  std::string architecture;  // "hopper"
-  std::string model;         // "transformer", "experts", "lora", "dlrm", ...
-  std::string precision;     // of computing
-  std::int64_t devices = 0;  // in use
-
-  bool operator==(const JobKind&) const = default;
+// How runs of one sort are told apart.
+struct RunSchema {
+  struct Word {
+    std::string_view column;  // "architecture"
+    std::string_view before;  // " on ", between the word before and this one
+  };
+  std::string_view runs{};   // "training jobs"
+  std::string_view any{};    // all of them: "any training"
+  std::string_view file{};   // the shipped errors, beneath the configurations
+  std::string_view about{};  // the comment that the file begins with
+  std::vector<Word> words{};
+  bool has_precision = false;
 };
 
-// Of a job that trains a model; nothing of traces and of several jobs.
-std::optional<JobKind> job_kind(const experiment::Experiment& experiment);
+struct RunKind {
+  std::vector<std::string> words;  // as many as its schema has
+  std::string precision;           // of computing; empty where the schema has none
+  std::int64_t devices = 0;        // in use
+
+  auto operator<=>(const RunKind&) const = default;
+};
 
 struct MeasuredError {
   std::string family;
-  JobKind kind;
+  RunKind kind;
   double error = 0;  // measured / predicted - 1, by constants fitted to other families; above -1
 
   bool operator==(const MeasuredError&) const = default;
 };
 
 // Reads a file as errors_csv() writes it. Problems go to `diagnostics`.
-std::vector<MeasuredError> read_errors_csv(std::string_view text, const std::string& name, Diagnostics& diagnostics);
-std::string errors_csv(std::span<const MeasuredError> errors);
+std::vector<MeasuredError> read_errors_csv(std::string_view text, const std::string& name, const RunSchema& schema,
+                                           Diagnostics& diagnostics);
+std::string errors_csv(std::span<const MeasuredError> errors, const RunSchema& schema);
 // The shipped ones; none where configurations are another folder's that has none. InputError.
-std::vector<MeasuredError> shipped_errors(const ConfigFiles& files);
+std::vector<MeasuredError> shipped_errors(const RunSchema& schema, const ConfigFiles& files);
 
 struct ErrorInterval {
   double low = 0;  // measured / predicted - 1
@@ -66,11 +76,11 @@ struct ErrorInterval {
 
 inline constexpr double kIntervalShare = 0.8;
 
-// `errors` is not empty.
-ErrorInterval interval_of(const JobKind& job, std::span<const MeasuredError> errors);
+// `errors` is not empty, and of the schema of `run`.
+ErrorInterval interval_of(const RunKind& run, std::span<const MeasuredError> errors, const RunSchema& schema);
 
-// The same of what a simulation found.
-report::TimeInterval time_interval(const ErrorInterval& interval, Duration iteration);
+// The same of a time that was predicted.
+report::TimeInterval time_interval(const ErrorInterval& interval, Duration predicted);
 
 // Which share of the runs lies inside the interval that other families give.
 struct Coverage {
@@ -78,6 +88,8 @@ struct Coverage {
   double families = 0;  // mean over families
   double halves = 0;    // of runs: families split at random into two halves, each by the other; mean of 100 splits
 };
-Coverage coverage(std::span<const MeasuredError> errors);
+Coverage coverage(std::span<const MeasuredError> errors, const RunSchema& schema);
+std::string coverage_text(const Coverage& coverage);
+nlohmann::ordered_json to_json(const Coverage& coverage);
 
 }  // namespace orrery::study

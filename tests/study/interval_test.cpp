@@ -2,6 +2,7 @@
 // Intervals of predicted times, by hand and by the errors that ship.
 #include <catch2/catch.hpp>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 
 #include "core/error.h"
 #include "study/interval/interval.h"
+#include "study/interval/kinds.h"
+#include "study/validate/collectives/table.h"
 #include "study/validate/training/table.h"
 #include "tests/shipped_files.h"
 
@@ -18,12 +21,16 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-const JobKind kJob{"megatron", "hopper", "transformer", "bf16", 64};
+const RunSchema kSchema{.runs = "jobs",
+                        .any = "any job",
+                        .words = {{"model", ""}, {"machine", " on "}, {"software", " with "}},
+                        .has_precision = true};
+const RunKind kJob{{"transformer", "hopper", "megatron"}, "bf16", 64};
 
 // One run of each of so many families, with the errors 0.01, 0.02, ...
-std::vector<MeasuredError> errors_of_families(int families, const JobKind& kind = kJob) {
+std::vector<MeasuredError> errors_of_families(int families, const RunKind& kind = kJob) {
   std::vector<MeasuredError> errors;
-  for (int i = 1; i <= families; ++i) errors.push_back({"f" + std::to_string(i) + kind.model, kind, 0.01 * i});
+  for (int i = 1; i <= families; ++i) errors.push_back({"f" + std::to_string(i) + kind.words.front(), kind, 0.01 * i});
   return errors;
 }
 
@@ -33,7 +40,7 @@ void add(std::vector<MeasuredError>& errors, const std::vector<MeasuredError>& m
 
 std::string problems_of(const std::string& csv) {
   Diagnostics diagnostics;
-  read_errors_csv(csv, "e.csv", diagnostics);
+  read_errors_csv(csv, "e.csv", kSchema, diagnostics);
   std::string text;
   for (const Problem& problem : diagnostics.problems())
     text += fmt::format("{}:{}:{}: error: {}\n", problem.where.file, problem.where.line, problem.where.column,
@@ -45,10 +52,10 @@ std::string problems_of(const std::string& csv) {
 
 TEST_CASE("an interval leaves out a tenth of the runs on either side, and less of few families") {
   // (0.1 x 6 - 0.5) / 5 = 0.02 of five runs, (0.1 x 21 - 0.5) / 20 = 0.08 of twenty.
-  const ErrorInterval few = interval_of(kJob, errors_of_families(5));
+  const ErrorInterval few = interval_of(kJob, errors_of_families(5), kSchema);
   CHECK(few.low == Approx(0.01));
   CHECK(few.high == Approx(0.05));
-  const ErrorInterval more = interval_of(kJob, errors_of_families(20));
+  const ErrorInterval more = interval_of(kJob, errors_of_families(20), kSchema);
   CHECK(more.low == Approx(0.02));
   CHECK(more.high == Approx(0.19));
   CHECK(more.runs == 20);
@@ -61,39 +68,40 @@ TEST_CASE("a run counts by the root of how many its family has") {
   // 19 families of one run and one of 100 at 0.5: weights 19 and 10, of which 0.08 are 2.32.
   std::vector<MeasuredError> errors = errors_of_families(19);
   for (int i = 0; i < 100; ++i) errors.push_back({"large", kJob, 0.5});
-  const ErrorInterval interval = interval_of(kJob, errors);
+  const ErrorInterval interval = interval_of(kJob, errors, kSchema);
   CHECK(interval.low == Approx(0.03));
   CHECK(interval.high == Approx(0.5));
   CHECK(interval.runs == 119);
 }
 
 TEST_CASE("with fewer than five families the next wider circle of runs is compared with") {
-  const JobKind other_software{"fsdp", "hopper", "transformer", "bf16", 64};
-  const JobKind other_machine{"megatron", "ampere", "transformer", "bf16", 64};
-  const JobKind other_model{"megatron", "hopper", "experts", "bf16", 64};
+  const RunKind other_software{{"transformer", "hopper", "fsdp"}, "bf16", 64};
+  const RunKind other_machine{{"transformer", "ampere", "megatron"}, "bf16", 64};
+  const RunKind other_model{{"experts", "hopper", "megatron"}, "bf16", 64};
   std::vector<MeasuredError> errors = errors_of_families(4);
   add(errors, {{"a", other_software, -0.5}});
-  CHECK(interval_of(kJob, errors).of == "transformer on hopper");
-  CHECK(interval_of(kJob, errors).low == Approx(-0.5));
+  CHECK(interval_of(kJob, errors, kSchema).of == "transformer on hopper");
+  CHECK(interval_of(kJob, errors, kSchema).low == Approx(-0.5));
   errors.back().kind = other_machine;
-  CHECK(interval_of(kJob, errors).of == "transformer");
+  CHECK(interval_of(kJob, errors, kSchema).of == "transformer");
   errors.back().kind = other_model;
-  CHECK(interval_of(kJob, errors).of == "any training");
-  CHECK(interval_of(kJob, errors).families == 5);
+  CHECK(interval_of(kJob, errors, kSchema).of == "any job");
+  CHECK(interval_of(kJob, errors, kSchema).families == 5);
 }
 
 TEST_CASE("beyond what was measured the interval is of more runs, and says so") {
   std::vector<MeasuredError> errors = errors_of_families(20);
-  add(errors, {{"wide", {"fsdp", "hopper", "transformer", "bf16", 8}, -0.4}});
-  JobKind large = kJob;
+  add(errors, {{"wide", {{"transformer", "hopper", "fsdp"}, "bf16", 8}, -0.4}});
+  RunKind large = kJob;
   large.devices = 65;
-  const ErrorInterval interval = interval_of(large, errors);
+  const ErrorInterval interval = interval_of(large, errors, kSchema);
   CHECK(interval.beyond == "transformer on hopper with megatron with more than 64 devices");
   CHECK(interval.of == "transformer on hopper");
   // (0.1 x 22 - 0.5) / 21 / 2 of 21 runs: less than one.
   CHECK(interval.low == Approx(-0.4));
   large.precision = "fp8";
-  CHECK(interval_of(large, errors).beyond == "transformer on hopper with megatron with more than 64 devices and precision fp8");
+  CHECK(interval_of(large, errors, kSchema).beyond ==
+        "transformer on hopper with megatron with more than 64 devices and precision fp8");
 }
 
 TEST_CASE("an interval of errors is one of times") {
@@ -107,27 +115,53 @@ TEST_CASE("an interval of errors is one of times") {
 TEST_CASE("errors are read as they are written") {
   Diagnostics diagnostics;
   const std::vector<MeasuredError> errors = {{"f", kJob, 0.125}, {"g", kJob, -0.032}};
-  CHECK(read_errors_csv(errors_csv(errors), "e.csv", diagnostics) == errors);
+  CHECK(read_errors_csv(errors_csv(errors, kSchema), "e.csv", kSchema, diagnostics) == errors);
   CHECK(diagnostics.problems().empty());
-  const std::string heading = "family,software,architecture,model,precision,devices,error_percent\n";
-  CHECK_THAT(problems_of(""), Contains("e.csv:1:1: error: not the errors of training jobs"));
-  CHECK_THAT(problems_of(heading), Contains("no run of a training job"));
+  const std::string heading = "family,model,machine,software,precision,devices,error_percent\n";
+  CHECK_THAT(problems_of(""), Contains("e.csv:1:1: error: not the errors of jobs"));
+  CHECK_THAT(problems_of(heading), Contains("no error of jobs"));
   CHECK_THAT(problems_of(heading + "f,s,a,m,p,8\n"), Contains("e.csv:2:1: error: 6 cells; expected 7"));
   CHECK_THAT(problems_of(heading + "f,s,a,m,p,0,1\n"), Contains("e.csv:2:11: error: invalid number of devices '0'"));
   for (const char* percent : {"-100", "nan", "1e9", "1x", ""})
     CHECK_THAT(problems_of(heading + "f,s,a,m,p,8," + percent + "\n"), Contains("is not an error in percent"));
 }
 
+TEST_CASE("a sort of runs without a precision has no column for it, and is never beyond for it") {
+  const RunSchema schema{.runs = "calls", .any = "any call", .words = {{"call", ""}}};
+  const std::vector<MeasuredError> errors = {{"a", {{"send"}, "", 8}, 0.1}, {"b", {{"send"}, "", 8}, -0.1}};
+  const std::string csv = errors_csv(errors, schema);
+  CHECK(csv == "family,call,devices,error_percent\na,send,8,10.0\nb,send,8,-10.0\n");
+  Diagnostics diagnostics;
+  CHECK(read_errors_csv(csv, "e.csv", schema, diagnostics) == errors);
+  CHECK(interval_of({{"send"}, "", 8}, errors, schema).beyond.empty());
+}
+
 TEST_CASE("the errors that ship are of the tables that ship, and their intervals hold four runs of five") {
-  const std::vector<MeasuredError> errors = shipped_errors(kFiles);
+  const std::vector<MeasuredError> errors = shipped_errors(training_runs(), kFiles);
   std::map<std::string, std::size_t> rows, runs;
   for (const TrainingTable& table : list_tables<TrainingTable>(kFiles))
     if (table.scored) rows[table.family] += table.rows.size();
   for (const MeasuredError& one : errors) ++runs[one.family];
   CHECK(runs == rows);
-  const Coverage covered = coverage(errors);
+  const Coverage covered = coverage(errors, training_runs());
   for (const double share : {covered.runs, covered.families, covered.halves}) {
     CHECK(share >= 0.75);
     CHECK(share <= 0.85);
   }
+}
+
+TEST_CASE("collectives that were measured have intervals that hold four of five") {
+  const std::vector<MeasuredError> errors = shipped_errors(collective_runs(), kFiles);
+  std::set<std::string> systems, known;
+  for (const ValidationTable& table : list_tables<ValidationTable>(kFiles))
+    if (table.scored) systems.insert(table.system);
+  for (const MeasuredError& one : errors) known.insert(one.family);
+  CHECK(known == systems);
+  const Coverage covered = coverage(errors, collective_runs());
+  for (const double share : {covered.families, covered.halves}) {
+    CHECK(share >= 0.75);
+    CHECK(share <= 0.85);
+  }
+  CHECK(covered.runs >= 0.75);
+  CHECK(covered.runs <= 0.87);
 }

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/in_parallel.h"
+#include "study/interval/kinds.h"
 #include "study/validate/training/cross.h"
 #include "tests/shipped_files.h"
 #include "tests/study/training_tables.h"
@@ -155,9 +156,9 @@ TEST_CASE("a fit to times that were simulated finds the constants that made them
   // Each family is of the same software as the other one, so leaving it out loses nothing.
   REQUIRE(cross.left_out.size() == 2);
   for (const ValidatedTrainingFamily& family : cross.left_out) CHECK(family.errors().absolute.worst < 0.005);
-  const std::string text = training_cross_text(validation, cross, coverage(errors_of(cross, kFiles)));
+  const std::string text = training_cross_text(validation, cross, coverage(errors_of(cross, kFiles), training_runs()));
   CHECK(text.find("one family left out, all families (2)") != std::string::npos);
-  const nlohmann::ordered_json document = to_json(cross, coverage(errors_of(cross, kFiles)));
+  const nlohmann::ordered_json document = to_json(cross, coverage(errors_of(cross, kFiles), training_runs()));
   CHECK(document["left_out"].size() == 2);
   CHECK(document["constants"][0]["fitted"] == cross.fitted.front());
 }

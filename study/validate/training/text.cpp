@@ -271,13 +271,6 @@ Json to_json(const TrainingValidation& validation) {
   return document;
 }
 
-std::string coverage_text(const Coverage& coverage) {
-  return fmt::format(
-      "intervals of {:.0f} % that the errors of other families give hold {:.0f} % of the runs, {:.0f} % in the mean of "
-      "families; those of a random half of the families {:.0f} % of the runs of the other half\n",
-      100 * kIntervalShare, 100 * coverage.runs, 100 * coverage.families, 100 * coverage.halves);
-}
-
 std::string training_cross_text(const TrainingValidation& validation, const TrainingCross& cross,
                                 const Coverage& coverage) {
   if (cross.left_out.empty()) return {};
@@ -325,10 +318,7 @@ Json to_json(const TrainingCross& cross, const Coverage& coverage) {
   }
   const OverallTrainingErrors overall = overall_errors(cross.left_out);
   document["overall"] = {{"mean_of_means", overall.mean}, {"median_of_medians", overall.median}};
-  document["intervals"] = {{"share", kIntervalShare},
-                           {"runs_inside", coverage.runs},
-                           {"families_inside", coverage.families},
-                           {"halves_inside", coverage.halves}};
+  document["intervals"] = to_json(coverage);
   return document;
 }
 
