@@ -83,6 +83,7 @@ void add_run_command(CLI::App& app, Session& session);
 void add_compare_command(CLI::App& app, Session& session);
 void add_explain_command(CLI::App& app, Session& session);
 void add_sweep_command(CLI::App& app, Session& session);
+void add_search_command(CLI::App& app, Session& session);
 void add_check_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_model_command(CLI::App& app, Session& session);

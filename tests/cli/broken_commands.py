@@ -47,6 +47,16 @@ def collective(what, *message, options=()):
     return Row(what, 2, list(message), ["collective", "--cluster", "dgx-a100", "--op", "all_reduce", *options])
 
 
+SEARCHED = """cluster: dgx-a100
+nodes: 1
+workload: {model: gpt3-13b, batch: {global: 8}}
+"""
+
+
+def search(what, *message, options=(), job=SEARCHED, code=2):
+    return Row(what, code, list(message), ["search", "plan.yaml", *options], {"plan.yaml": job})
+
+
 HEADING = "size_bytes,oop_time_us,ip_time_us\n"
 LOG = HEADING + "".join(f"{1 << k},{20 + (1 << k) / 2e5:.2f},N/A\n" for k in range(3, 30))
 
@@ -492,4 +502,28 @@ ROWS = [
                options=["--set", "workload.model=gpt"]),
     collective("A table that cannot be written", "nowhere/table.json: error: cannot be written",
                options=["--json", "nowhere/table.json"]),
+    search("A search for plans of traces", "plan.yaml: error: is not one job that trains a model", "workload.model",
+           job="cluster: dgx-a100\nnodes: 1\nworkload: {chakra: {prefix: rank}}\n"),
+    search("A search that varies no part of a plan", "--vary: error: 'tensr' is nothing that a plan has",
+           "did you mean 'tensor'?", options=["--vary", "tensr=8"]),
+    search("A search that varies what follows from the rest", "--fix: error: data parallelism is what the other degrees",
+           options=["--fix", "dp=8"]),
+    search("A search with a value that there is not", "--vary: error: 'some' is no value of recompute",
+           "none, selective or full", options=["--vary", "recompute=none,some"]),
+    search("A search with a key and no value", "--vary: error: 'tensor' has no value", "tensor=8",
+           options=["--vary", "tensor"]),
+    search("A search that fixes several values", "--fix: error: 'tensor=4,8' has several values", "--vary",
+           options=["--fix", "tensor=4,8"]),
+    search("A search with a key twice", "--fix: error: tensor is given twice",
+           options=["--vary", "tp=4,8", "--fix", "tensor=8"]),
+    search("A search in more memory than there is", "--max-memory: error: '120%' is no part of a device's memory", "90%",
+           options=["--max-memory", "120%"]),
+    search("A search of plans that all need more memory", "plan.yaml: error: none of", "the least that one needs is",
+           options=["--max-memory", "1%"], code=5),
+    search("A search of degrees that do not fill the cluster", "plan.yaml: error: no plan fills the 8 devices",
+           options=["--fix", "tensor=3"]),
+    search("A search of plans that all are refused", "plan.yaml: error: none of", "can be simulated; of most:",
+           options=["--fix", "pipeline=8"], job=SEARCHED.replace("gpt3-13b", "{layers: 9, hidden: 1024, heads: 8, vocab: 9, sequence: 64}")),
+    search("A search of plans with parameter servers", "plan.yaml:3:", "plans with parameter servers are not searched",
+           job=SEARCHED.replace("8}}", "7}, parallel: {data: 7, exchange: parameter-server}}")),
 ]

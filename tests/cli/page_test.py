@@ -119,6 +119,10 @@ OTHERS = {
     "explain.html": (["explain", "job.yaml"], ["Resources", "Other plans"], lambda data: [data["iteration_time_s"]]),
     "sweep.html": (["sweep", STUDIES / "smoke-sweep.yaml"], ["Time", "Time against memory", "Points"],
                    lambda data: [min(point["iteration_time_s"] for point in data["points"])]),
+    "search.html": (
+        ["search", STUDIES / "llama2-13b-four-nodes.yaml", "--fix", "sequence=true", "--vary", "zero=1", "--vary", "context=1"],
+        ["Time against memory", "The best plans", "Plans that cannot be"],
+        lambda data: [data["best"][0]["iteration_time_s"]]),
     "collective.html": (
         ["collective", "--cluster", "dgx-a100", "--op", "all_reduce", "-b", "1K", "-e", "1G", "-f", "4"],
         ["Time over size", "Bus bandwidth over size", "Numbers"], lambda data: [data["rows"][-1]["time_us"] * 1e-6]),

@@ -9,159 +9,13 @@
 #include <utility>
 
 #include "core/assert.h"
-#include "core/draw.h"
 #include "workload/training/layers/model_layers.h"
 #include "workload/training/program/gradient_synchronisation.h"
 #include "workload/training/program/rank_grid.h"
+#include "workload/training/program/stage_requests.h"
 
 namespace orrery::workload {
 namespace {
-
-// Popularity of the experts by Zipf's law, as the load of each expert-parallel rank over the mean. Ranks of a stage
-// with one load have one program.
-std::vector<double> expert_loads(const TrainingSpec& training) {
-  const TransformerSpec* model = training.transformer();
-  const Parallelism& parallel = training.parallel;
-  if (model == nullptr || model->experts == 0 || parallel.expert_skew == 0) return {1};
-  std::vector<double> loads(static_cast<std::size_t>(parallel.expert));
-  double sum = 0;
-  for (std::int64_t i = 0; i < model->experts; ++i) {
-    const double popularity = zipf_popularity(i, parallel.expert_skew);
-    loads[static_cast<std::size_t>(i / (model->experts / parallel.expert))] += popularity;
-    sum += popularity;
-  }
-  for (double& load : loads) load *= static_cast<double>(loads.size()) / sum;
-  return loads;
-}
-
-// The layers of a model, priced once for each kind and load.
-class ModelLayers {
- public:
-  ModelLayers(const TrainingSpec& training, const OperatorTimes& times)
-      : training_(training), times_(times), loads_(expert_loads(training)), stages_(training.layers_of_stages()) {}
-
-  std::size_t loads() const { return loads_.size(); }
-
-  // The layers of every chunk of a stage, for ranks with the load.
-  std::vector<std::vector<StageLayer>> chunks(std::uint32_t stage, std::size_t load) {
-    if (training_.transformer() == nullptr) return {whole_model()};
-    std::vector<std::vector<StageLayer>> chunks;
-    if (is_v_shaped(training_.schedule))
-      return {transformer_chunk(stage, load), transformer_chunk(stages_.size() - 1 - stage, load)};
-    const auto stages = static_cast<std::size_t>(training_.parallel.pipeline());
-    for (std::size_t at = stage; at < stages_.size(); at += stages) chunks.push_back(transformer_chunk(at, load));
-    return chunks;
-  }
-
- private:
-  enum class Kind : std::uint8_t { kEmbedding, kDense, kExperts, kHead, kPrediction, kNextPrediction, kPredictionHead };
-
-  std::vector<StageLayer> transformer_chunk(std::size_t virtual_stage, std::size_t load) {
-    const TransformerSpec& model = *training_.transformer();
-    std::int64_t layer = 0;
-    for (std::size_t before = 0; before < virtual_stage; ++before) layer += stages_[before];
-    std::vector<StageLayer> chunk;
-    if (virtual_stage == 0 && model.has_ends()) chunk.push_back(stage_layer(Kind::kEmbedding, load, -1));
-    for (std::int64_t i = 0; i < stages_[virtual_stage]; ++i, ++layer)
-      chunk.push_back(
-          stage_layer(model.has_experts(layer) ? Kind::kExperts : Kind::kDense, load, layer, is_recomputed(i)));
-    if (virtual_stage + 1 < stages_.size() || !model.has_ends()) return chunk;
-    chunk.push_back(stage_layer(Kind::kHead, load, -1));
-    for (std::int64_t i = 0; i < model.mtp_layers; ++i) {
-      const Kind kind = i == 0 ? Kind::kPrediction : Kind::kNextPrediction;
-      chunk.push_back(stage_layer(kind, load, model.layers + i, is_recomputed(stages_[virtual_stage] + i)));
-      chunk.push_back(stage_layer(Kind::kPredictionHead, load, model.layers + i));
-    }
-    return chunk;
-  }
-
-  // By its place in the virtual stage.
-  bool is_recomputed(std::int64_t layer) const {
-    return training_.recompute_layers == 0 || layer < training_.recompute_layers;
-  }
-
-  // Beside another pass the kernels that dispatch tokens take multiprocessors.
-  StageLayer stage_layer(Kind kind, std::size_t load, std::int64_t number, bool recomputes = true) {
-    const std::int64_t taken = training_.overlaps() ? training_.experts.dispatch.processors : 0;
-    return {priced(kind, load, 0, recomputes), number, taken > 0 ? priced(kind, load, taken, recomputes) : nullptr};
-  }
-
-  const LayerProgram* priced(Kind kind, std::size_t load, std::int64_t taken, bool recomputes) {
-    const auto [known, added] = transformer_.try_emplace({kind, load, taken, recomputes});
-    if (added)
-      known->second = price(program(kind, loads_[load], recomputes), training_.software.accumulation, times_, taken);
-    return &known->second;
-  }
-
-  LayerProgram program(Kind kind, double load, bool recomputes) const {
-    LayerShape shape = layer_shape(training_, load);
-    if (!recomputes) shape.recompute = Recompute::kNone;
-    switch (kind) {
-      case Kind::kEmbedding:
-        return embedding_layer(shape);
-      case Kind::kDense:
-        return transformer_layer(shape, false);
-      case Kind::kExperts:
-        return transformer_layer(shape, true);
-      case Kind::kHead:
-        return head_layer(shape, shape.model->tied_embeddings && !training_.model_ties_stages());
-      case Kind::kPrediction:
-        return prediction_layer(shape, !shape.model->tied_embeddings && training_.model_ties_stages());
-      case Kind::kNextPrediction:
-        return prediction_layer(shape, false);
-      case Kind::kPredictionHead:
-        return head_layer(shape, true);
-    }
-    ORRERY_ASSERT(false);
-  }
-
-  std::vector<StageLayer> whole_model() {
-    const std::int64_t batch = training_.micro_batch;
-    if (others_.empty()) {
-      const std::vector<LayerProgram> layers = sample_layers(training_, batch, training_.parallel.data());
-      for (const LayerProgram& layer : layers) others_.push_back(price(layer, training_.software.accumulation, times_));
-    }
-    std::vector<StageLayer> layers;
-    for (const LayerProgram& layer : others_)
-      layers.insert(layers.end(), static_cast<std::size_t>(layer.repeat), {&layer});
-    return layers;
-  }
-
-  const TrainingSpec& training_;
-  const OperatorTimes& times_;
-  const std::vector<double> loads_;
-  const std::vector<std::int64_t> stages_;
-  std::map<std::tuple<Kind, std::size_t, std::int64_t, bool>, LayerProgram> transformer_;
-  std::vector<LayerProgram> others_;
-};
-
-StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, std::uint32_t stage,
-                           std::vector<std::vector<StageLayer>> chunks) {
-  StageRequest request;
-  request.training = &training;
-  request.stage = stage;
-  request.chunks = std::move(chunks);
-  request.group_sizes = group_sizes(grid);
-  if (const auto* dlrm = std::get_if<DlrmSpec>(&training.model.sizes))
-    request.tables = dlrm_table_bytes(*dlrm, training.parallel.data());
-  if (const TransformerSpec* model = training.transformer()) {
-    const LayerShape shape = layer_shape(training, 1);
-    const bool splits = training.software.scatter_gather && shape.tensor > 1;
-    request.gathers_boundary = splits && !shape.sequence_parallel;
-    request.boundary = splits ? ceil_div(shape.activations(), shape.tensor) : shape.own_activations();
-    if (training.model_ties_stages()) request.tied = shape.vocab() * model->hidden;
-  }
-  return request;
-}
-
-// Of every program, those of a stage one behind the other.
-std::vector<StageRequest> stage_requests(const TrainingSpec& training, const RankGrid& grid, ModelLayers& layers) {
-  std::vector<StageRequest> requests;
-  for (std::uint32_t stage = 0; stage < training.parallel.depth(); ++stage)
-    for (std::size_t load = 0; load < layers.loads(); ++load)
-      requests.push_back(stage_request(training, grid, stage, layers.chunks(stage, load)));
-  return requests;
-}
 
 // Times that do not matter: for what follows from shapes alone.
 class NoTimes final : public OperatorTimes {
@@ -187,8 +41,6 @@ class JobBuilder {
     job_.communicators.push_back(std::move(world));
     job_.ranks.resize(static_cast<std::size_t>(training.parallel.ranks()));
   }
-
-  const RankGrid& grid() const { return grid_; }
 
   void add(StageProgram program) {
     // What reports call the communication, by PeerKind.
@@ -258,11 +110,10 @@ class JobBuilder {
 
 TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& times, Loops loops) {
   // 1. The programs of the pipeline stages.
-  ModelLayers layers(training, times);
+  StageRequests requests(training, times);
   JobBuilder builder(training);
   TrainingJob result;
-  std::vector<StageRequest> requests = stage_requests(training, builder.grid(), layers);
-  for (StageRequest& request : requests) {
+  for (StageRequest& request : requests.all()) {
     request.repeats = loops == Loops::kRepeated;
     StageProgram program = stage_program(request, times);
     result.facts.memory.push_back({RankId(0), memory_need(request), std::move(program.memory)});
@@ -270,9 +121,9 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
     result.facts.kernels.push_back({0, kernel_uses(request, times)});
     builder.add(std::move(program));
   }
-  const std::int64_t parameters = parameters_of(requests.back()).total();
+  const std::int64_t parameters = parameters_of(requests.all().back()).total();
   // 2. The ranks.
-  builder.bind_workers(layers.loads());
+  builder.bind_workers(requests.loads());
   if (training.parallel.exchange == ExchangeKind::kParameterServer)
     for (std::uint32_t server = 0; server < training.parallel.servers; ++server) {
       StageProgram program = server_program(training, parameters, server, times);
@@ -295,16 +146,18 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
   return result;
 }
 
-std::vector<MemoryNeed> memory_needs(const TrainingSpec& training) {
-  const NoTimes times;
-  ModelLayers layers(training, times);
-  const std::vector<StageRequest> requests = stage_requests(training, RankGrid(training.parallel), layers);
+std::vector<MemoryNeed> memory_needs(const TrainingSpec& training, const StageRequests& requests) {
   std::vector<MemoryNeed> needs;
-  for (const StageRequest& request : requests) needs.push_back(memory_need(request));
+  for (const StageRequest& request : requests.all()) needs.push_back(memory_need(request));
   if (training.parallel.exchange == ExchangeKind::kParameterServer)
     needs.insert(needs.end(), static_cast<std::size_t>(training.parallel.servers),
-                 server_memory(training, parameters_of(requests.back()).total()));
+                 server_memory(training, parameters_of(requests.all().back()).total()));
   return needs;
+}
+
+std::vector<MemoryNeed> memory_needs(const TrainingSpec& training) {
+  const NoTimes times;
+  return memory_needs(training, StageRequests(training, times));
 }
 
 std::vector<std::uint32_t> programs_of_ranks(const TrainingSpec& training) {

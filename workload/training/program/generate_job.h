@@ -10,6 +10,7 @@
 #include "workload/training/program/kernel_uses.h"
 #include "workload/training/program/memory_need.h"
 #include "workload/training/program/stage_program.h"
+#include "workload/training/program/stage_requests.h"
 #include "workload/training/spec/operators.h"
 #include "workload/training/spec/training_spec.h"
 
@@ -32,8 +33,8 @@ struct ProgramKernels {
 struct TrainingFacts {
   std::vector<ProgramMemory> memory;    // by graph
   std::vector<ProgramKernels> kernels;  // likewise
-  double model_flops = 0;             // of a step of all ranks
-  std::int64_t tokens = 0;            // of a step; samples where a model has no tokens
+  double model_flops = 0;               // of a step of all ranks
+  std::int64_t tokens = 0;              // of a step; samples where a model has no tokens
   bool has_tokens = true;
   std::int64_t iterations = 1;
   std::int64_t workers = 0;  // ranks that are no servers
@@ -54,6 +55,7 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
 
 // What the ranks of each graph of such a job need, without generating it.
 std::vector<MemoryNeed> memory_needs(const TrainingSpec& training);
+std::vector<MemoryNeed> memory_needs(const TrainingSpec& training, const StageRequests& requests);
 // The graph of each rank.
 std::vector<std::uint32_t> programs_of_ranks(const TrainingSpec& training);
 

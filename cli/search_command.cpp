@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/output.h"
+#include "cli/session.h"
+#include "core/config/quantity_text.h"
+#include "core/config/text.h"
+#include "core/error.h"
+#include "core/in_parallel.h"
+#include "core/input_files.h"
+#include "core/suggest.h"
+#include "experiment/experiment.h"
+#include "experiment/recorded_run.h"
+#include "study/search/search.h"
+
+namespace orrery::cli {
+namespace {
+
+struct SearchCommandOptions {
+  std::string experiment;
+  std::vector<std::string> vary;
+  std::vector<std::string> fixed;
+  std::string most_memory;
+  std::size_t best = 10;
+  bool all = false;
+  std::size_t budget = 0;
+  std::string write;
+  unsigned jobs = hardware_threads();
+};
+
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    words.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+// KEY=VALUE or KEY=VALUE,VALUE of a key that plans have.
+void add_range(const std::string& option, const std::string& text, study::PlanRanges& ranges) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const std::optional<study::PlanKey> key = study::plan_key_named(name);
+  if (!key)
+    throw InputError({option}, fmt::format("'{}' is nothing that a plan has", printable(name, 40)),
+                     suggestion(name, study::plan_key_names()) + "; other keys of the experiment: --set KEY=VALUE");
+  if (*key == study::PlanKey::kData)
+    throw InputError({option}, "data parallelism is what the other degrees leave of the devices",
+                     "give the others: tensor, pipeline, context");
+  std::vector<std::int64_t>& values = ranges[static_cast<std::size_t>(*key)];
+  if (!values.empty()) throw InputError({option}, fmt::format("{} is given twice", study::name_of(*key)));
+  if (equals == std::string::npos)
+    throw InputError({option}, fmt::format("'{}' has no value", printable(name, 40)), "write tensor=8 or tensor=4,8");
+  for (const std::string& word : split(std::string_view(text).substr(equals + 1))) {
+    const std::optional<std::int64_t> value = study::plan_value(*key, word);
+    if (!value)
+      throw InputError({option}, fmt::format("'{}' is no value of {}", printable(word, 40), study::name_of(*key)),
+                       *key == study::PlanKey::kRecompute  ? "none, selective or full"
+                       : *key == study::PlanKey::kSequence ? "true or false"
+                       : *key == study::PlanKey::kZero     ? "0, 1, 2 or 3"
+                                                           : "a whole number from 1 on");
+    values.push_back(*value);
+  }
+}
+
+// "90 %", "90%" or "0.9".
+double part_of_memory(const std::string& text) {
+  const std::optional<double> part = parse_share(text).value;
+  if (!part || *part <= 0 || *part > 1)
+    throw InputError({"--max-memory"}, fmt::format("'{}' is no part of a device's memory", printable(text, 40)),
+                     "more than 0, at most 100 %: --max-memory 90%");
+  return *part;
+}
+
+study::SearchRequest request_of(const SearchCommandOptions& options, const Session& session) {
+  study::SearchRequest request{options.experiment, session.settings};
+  for (const std::string& text : options.vary) add_range("--vary", text, request.ranges);
+  for (const std::string& text : options.fixed) add_range("--fix", text, request.ranges);
+  for (const std::string& text : options.fixed)
+    if (text.find(',') != std::string::npos)
+      throw InputError({"--fix"}, fmt::format("'{}' has several values", printable(text, 40)), "--vary takes several");
+  request.most_memory = part_of_memory(options.most_memory);
+  request.best = options.best;
+  request.simulates_all = options.all;
+  if (options.budget > 0) request.budget = options.budget;
+  request.jobs = options.jobs;
+  return request;
+}
+
+// The experiment with the best plan, as `run` takes it: resolved, so that it may stand in any folder.
+void write_best(const std::string& file, const study::Search& search, const study::SearchRequest& request,
+                const Session& session) {
+  std::vector<std::string> settings = request.settings;
+  settings.insert(settings.end(), search.settings.front().begin(), search.settings.front().end());
+  Diagnostics diagnostics;
+  write_file(file, yaml_text(experiment::load_experiment(request.file, settings, session.files, diagnostics).resolved));
+}
+
+void search(const SearchCommandOptions& options, const Session& session) {
+  if (!experiment::is_result(options.experiment, session.files)) refuse_other_kinds(options.experiment, session.files);
+  note_input(options.experiment);
+  session.outputs.check();
+  check_file("--write", options.write);
+  refuse_same_file({"--write", options.write}, {"--json", session.outputs.json});
+  refuse_same_file({"--write", options.write}, {"--html", session.outputs.html});
+  const study::SearchRequest request = request_of(options, session);
+  Progress progress;
+  const study::Search search = study::search_plans(request, session.files, std::ref(progress));
+  progress.clear();
+  print_warnings(search.warnings);
+  Answer answer{study::search_text(search), study::search_json(search)};
+  if (session.outputs.wants_page())
+    answer.page = page_of(fmt::format("orrery search {}", options.experiment), "search", answer.document);
+  session.outputs.give(answer);
+  if (!options.write.empty()) write_best(options.write, search, request, session);
+}
+
+}  // namespace
+
+void add_search_command(CLI::App& app, Session& session) {
+  SearchCommandOptions& options = session.keep<SearchCommandOptions>();
+  CLI::App& command =
+      add_command(app, "search", "Find the fastest plans of a training job that fill its cluster and fit its memory",
+                  {"orrery search job.yaml --max-memory 90%",
+                   "orrery search job.yaml --fix tensor=8 --vary micro=1,2,4 --write best.yaml"});
+  add_file(command, session, "experiment", options.experiment, "Experiment that trains a model (YAML or JSON)")
+      .required();
+  add_experiment_options(command, session);
+  command.add_option("--vary", options.vary, "Values to choose from, as tensor=4,8 (repeatable; default: all)")
+      ->type_name("KEY=VALUES")
+      ->expected(1)
+      ->take_all();
+  command.add_option("--fix", options.fixed, "Value of all plans, as tensor=8 (repeatable)")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+  command
+      .add_option("--max-memory", options.most_memory, "Part of a device's memory that a plan may need (default: 90%)")
+      ->type_name("PART")
+      ->default_val("90%");
+  command.add_option("--best", options.best, "How many of the fastest plans to find (default: 10)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000));
+  command.add_flag("--all", options.all, "Simulate all plans that fit, also those that cannot be among the best");
+  command.add_option("--budget", options.budget, "Simulate at most so many, and say how far off the best may be")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000'000));
+  command.add_option("--write", options.write, "Write the experiment with the best plan to this file")
+      ->type_name("FILE");
+  add_jobs(command, options.jobs, "simulations");
+  add_outputs(command, session, "summary.txt and result.json");
+  add_html(command, session, "all plans as a page");
+  command.callback([&] { search(options, session); });
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// The page of `search`.
+"use strict";
+
+const PLAN_KEYS = ["tensor", "pipeline", "virtual_stages", "context", "data", "expert", "micro", "zero", "sequence", "recompute"];
+
+page.kinds.search = function search({document: found}) {
+  const plans = found.best.concat(found.others);
+  const keys = PLAN_KEYS.filter((key) => new Set(plans.map(({plan}) => plan[key])).size > 1);
+  const nameOf = ({plan}) => keys.map((key) => `${key} ${plan[key]}`).join(", ");
+  const best = found.best[0];
+  add(page.root, "h1", document.title);
+  add(page.root, "p", `${found.job} on ${found.devices}: ${found.plans} plans fill them, ${found.fit} fit ` +
+      `${bytesText(found.most_memory_bytes)} of memory, ${found.simulated} were simulated` +
+      (found.next_bound_s === undefined ? "" : `; no other takes less than ${timeText(found.next_bound_s)}`));
+  const items = [["Best", timeText(best.iteration_time_s), nameOf(best)]];
+  if (best.mfu !== undefined) items.push(["MFU", percent(best.mfu), "of the best"]);
+  if (found.given)
+    items.push(["As given", timeText(found.given.iteration_time_s), PLAN_KEYS.map((key) => `${key} ${found.given.plan[key]}`).join(", ")]);
+  cards(items);
+  chart(section("Time against memory", "Every plan that was simulated; left and below is better."), {
+    about: "Iteration time of plans against the memory of their fullest rank",
+    x: {title: "memory", text: bytesText}, y: {title: "iteration time", text: timeText},
+    series: [
+      {name: "the best", points: found.best.map(mark)},
+      {name: "others", points: found.others.slice(0, 2000).map(mark)}
+    ]
+  });
+  table(
+      section("The best plans"), ["time", "at least", "MFU", "memory", ...keys, "largest part"],
+      found.best.map((one) => [
+        [one.iteration_time_s, timeText(one.iteration_time_s)], [one.bound_s, timeText(one.bound_s)],
+        [one.mfu ?? 0, percent(one.mfu ?? 0)], [one.memory_bytes, bytesText(one.memory_bytes)],
+        ...keys.map((key) => [one.plan[key], String(one.plan[key])]), one.parts[0].name]),
+      "The best plans");
+  if (found.refused.length)
+    table(
+        section("Plans that cannot be"), ["plans", "why, of the first"],
+        found.refused.map((one) => [[one.plans, String(one.plans)], one.reason]), "Plans that cannot be");
+
+  function mark(one) {
+    return {
+      x: one.memory_bytes, y: one.iteration_time_s,
+      title: `${nameOf(one)}: ${timeText(one.iteration_time_s)}, ${bytesText(one.memory_bytes)}`
+    };
+  }
+};

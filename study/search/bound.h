@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// A time that the simulation of a plan does not fall below, worked out without one.
+#pragma once
+
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "core/collective_kind.h"
+#include "core/units.h"
+#include "experiment/experiment.h"
+#include "system/devices/operator_model.h"
+#include "workload/training/program/least_time.h"
+#include "workload/training/program/memory_need.h"
+#include "workload/training/spec/training_spec.h"
+
+namespace orrery::study {
+
+// Of plans on one cluster, one after the other.
+class PlanBounds {
+ public:
+  // Of the only job of `experiment`, which trains a model and outlives this.
+  explicit PlanBounds(const experiment::Experiment& experiment);
+
+  struct Bound {
+    Bytes memory;     // of the fullest rank
+    Bytes in_use;     // with libraries and what the allocator cannot use
+    Duration time{};  // of an iteration, at least; zero where nothing is known
+
+    bool operator==(const Bound&) const = default;
+  };
+  // `training` has passed check_training(). The time is worked out where the memory is no more than `most`, else zero.
+  Bound of(const workload::TrainingSpec& training, Bytes most);
+
+ private:
+  // The operators on whichever type of device is fastest.
+  class FastestDevice;
+
+  Duration least_collective(const workload::TrainingSpec& training, const workload::RankGrid& grid,
+                            workload::GroupFamily family, CollectiveKind kind, Bytes bytes);
+
+  const experiment::Experiment& experiment_;
+  std::vector<system::OperatorModel> models_;  // by type of device
+  std::vector<DeviceId> placement_;            // by rank; empty where groups of a family need not be alike
+  std::map<std::vector<DeviceId>, collectives::GroupShape> shapes_;
+};
+
+}  // namespace orrery::study

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Plans of a training job: how it may be spread over a cluster, and all such ways that fill it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workload/training/spec/training_spec.h"
+
+namespace orrery::study {
+
+// What a search varies. kVirtualStages above 1 is the interleaved schedule; kSequence is 0 or 1; kRecompute is a
+// workload::Recompute.
+enum class PlanKey : std::uint8_t {
+  kTensor,
+  kPipeline,
+  kVirtualStages,
+  kContext,
+  kData,
+  kExpert,
+  kZero,
+  kSequence,
+  kMicro,
+  kRecompute,
+};
+inline constexpr std::size_t kPlanKeyCount = 10;
+
+std::string_view name_of(PlanKey key);  // "tensor", "virtual_stages", ...
+// By its name, the end of its path in an experiment, or what it is called for short: "tp", "workload.batch.micro".
+std::optional<PlanKey> plan_key_named(std::string_view name);
+std::vector<std::string> plan_key_names();
+
+struct Plan {
+  std::array<std::int64_t, kPlanKeyCount> values{1, 1, 1, 1, 1, 1, 0, 0, 1, 0};
+
+  std::int64_t& operator[](PlanKey key) { return values[static_cast<std::size_t>(key)]; }
+  std::int64_t operator[](PlanKey key) const { return values[static_cast<std::size_t>(key)]; }
+  auto operator<=>(const Plan&) const = default;
+};
+
+// "full" of kRecompute, "true" of kSequence, else the number; and back, nothing where it is no value of the key.
+std::string value_text(PlanKey key, std::int64_t value);
+std::optional<std::int64_t> plan_value(PlanKey key, std::string_view text);
+
+// Of a job as its experiment has it.
+Plan plan_of(const workload::TrainingSpec& training);
+// The job with another plan. Layers are spread over its stages evenly; where they cannot be, so that the first and the
+// last one have a layer less, in place of the embedding and the head; where that does not go either, the job does not
+// pass check_training().
+workload::TrainingSpec with_plan(const workload::TrainingSpec& base, const Plan& plan);
+// The same as settings of the experiment (a.b=v).
+std::vector<std::string> settings_of(const workload::TrainingSpec& base, const Plan& plan);
+
+// What the keys may be; empty: whatever makes sense.
+using PlanRanges = std::array<std::vector<std::int64_t>, kPlanKeyCount>;
+
+// All plans of as many ranks as there are devices, each once: of what changes nothing (sequence parallelism without
+// tensor parallelism, ZeRO of one replica) there is one. Degrees are divisors, micro-batches powers of two, and context
+// parallelism leaves a rank at least 1,024 tokens of a sequence, unless `ranges` have others. Not all of them pass
+// check_training().
+std::vector<Plan> all_plans(const workload::TrainingSpec& base, std::int64_t devices, const PlanRanges& ranges);
+
+}  // namespace orrery::study

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+#include "study/search/search.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/assert.h"
+#include "core/config/quantity_text.h"
+#include "core/in_parallel.h"
+#include "experiment/job.h"
+#include "experiment/run.h"
+#include "study/search/bound.h"
+
+namespace orrery::study {
+namespace {
+
+// Plans that a thread checks one after the other, with what it knows of the cluster.
+constexpr std::size_t kChunk = 64;
+// Plans that are simulated between two looks at whether to go on: as many whatever the number of threads.
+constexpr std::size_t kRound = 16;
+
+const workload::TrainingSpec& training_of(const experiment::Experiment& experiment) {
+  return *experiment.jobs.front().workload.training;
+}
+
+void check_searchable(const experiment::Experiment& experiment, const std::string& file) {
+  if (experiment.jobs.size() != 1 || !experiment.jobs.front().workload.training)
+    throw InputError({file}, "is not one job that trains a model: there are no plans to search",
+                     "give workload.model, with a cluster and a batch size");
+  const workload::TrainingSpec& training = training_of(experiment);
+  if (training.parallel.exchange == workload::ExchangeKind::kParameterServer)
+    throw InputError(training.where_of("parallel.exchange"), "plans with parameter servers are not searched",
+                     "workload.parallel.exchange: collective");
+}
+
+// "# layers do not divide among # stages": what differs from plan to plan left out.
+std::string without_numbers(const std::string& text) {
+  std::string kind;
+  for (const char c : text)
+    if (c < '0' || c > '9')
+      kind += c;
+    else if (kind.empty() || kind.back() != '#')
+      kind += '#';
+  return kind;
+}
+
+// What became of one of all plans.
+struct Checked {
+  std::string refusal;
+  PlanBounds::Bound bound;
+};
+
+// Experiments for as many threads as ask at a time.
+class Experiments {
+ public:
+  Experiments(const SearchRequest& request, const ConfigFiles& files) : request_(request), files_(files) {}
+
+  std::unique_ptr<experiment::Experiment> take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        std::unique_ptr<experiment::Experiment> one = std::move(free_.back());
+        free_.pop_back();
+        return one;
+      }
+    }
+    Diagnostics diagnostics;
+    return std::make_unique<experiment::Experiment>(
+        experiment::load_experiment(request_.file, request_.settings, files_, diagnostics));
+  }
+  void give_back(std::unique_ptr<experiment::Experiment> one) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(one));
+  }
+
+ private:
+  const SearchRequest& request_;
+  const ConfigFiles& files_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<experiment::Experiment>> free_;
+};
+
+class Searcher {
+ public:
+  Searcher(const SearchRequest& request, const ConfigFiles& files, const SearchProgress& progress)
+      : request_(request), progress_(progress), experiments_(request, files) {
+    Diagnostics diagnostics;
+    base_ = std::make_unique<experiment::Experiment>(
+        experiment::load_experiment(request.file, request.settings, files, diagnostics));
+    check_searchable(*base_, request.file);
+    search_.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
+    const Bytes capacity = std::ranges::min(base_->devices, {}, &system::DeviceSpec::memory_capacity).memory_capacity;
+    search_.capacity = Bytes(static_cast<std::int64_t>(static_cast<double>(capacity.count()) * request.most_memory));
+    search_.asked = request.best;
+    search_.job = experiment::model_text(training_of(*base_).model);
+    search_.devices = fmt::format("{} devices {}", base_->fabric.device_count(), base_->devices_text());
+  }
+
+  Search take() && {
+    sort_out();
+    simulate_given();
+    simulate();
+    if (search_.simulated == 0) refuse_all();
+    for (std::size_t i = 0; i < std::min(search_.asked, search_.simulated); ++i)
+      search_.settings.push_back(settings_of(training_of(*base_), search_.found[i].plan));
+    return std::move(search_);
+  }
+
+ private:
+  std::string refusal_of(const workload::TrainingSpec& training) const {
+    Diagnostics problems;
+    workload::check_training(training, base_->fabric.device_count(), problems);
+    for (const Problem& problem : problems.problems())
+      if (problem.severity == Severity::kError) return problem.message;
+    return {};
+  }
+
+  std::vector<Checked> check(const std::vector<Plan>& plans) const {
+    std::vector<Checked> checked(plans.size());
+    const std::size_t chunks = (plans.size() + kChunk - 1) / kChunk;
+    in_parallel(
+        chunks, request_.jobs,
+        [&](std::size_t chunk) {
+          PlanBounds bounds(*base_);
+          for (std::size_t i = chunk * kChunk; i < std::min(plans.size(), (chunk + 1) * kChunk); ++i) {
+            const workload::TrainingSpec training = with_plan(training_of(*base_), plans[i]);
+            checked[i].refusal = refusal_of(training);
+            if (checked[i].refusal.empty()) checked[i].bound = bounds.of(training, search_.capacity);
+          }
+        },
+        [&](std::uint64_t done, std::uint64_t total) {
+          if (progress_) progress_("chunks of plans", done, total);
+        });
+    return checked;
+  }
+
+  // Where recomputation has nothing to choose from (flash attention keeps no scores), selective is none.
+  static bool is_same(const Plan& one, const Checked& of_one, const Plan& other, const Checked& of_other) {
+    Plan alike = other;
+    alike[PlanKey::kRecompute] = one[PlanKey::kRecompute];
+    return alike == one && of_one.refusal.empty() && of_one.bound == of_other.bound;
+  }
+
+  // All plans: those that fit, and why the others do not.
+  void sort_out() {
+    const std::vector<Plan> plans = all_plans(training_of(*base_), base_->fabric.device_count(), request_.ranges);
+    search_.plans = plans.size();
+    const std::vector<Checked> checked = check(plans);
+    std::map<std::string, RefusedPlans> refused;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      const FoundPlan one{plans[i], checked[i].bound.memory, checked[i].bound.time, {}, {}, {}, {}};
+      if (!checked[i].refusal.empty()) {
+        RefusedPlans& reason = refused[without_numbers(checked[i].refusal)];
+        if (reason.count++ == 0) reason.reason = checked[i].refusal, reason.first = plans[i];
+      } else if (i > 0 && is_same(plans[i - 1], checked[i - 1], plans[i], checked[i])) {
+        --search_.plans;
+      } else if (one.memory > search_.capacity) {
+        ++search_.too_large;
+        if (!search_.least_memory || one.memory < search_.least_memory->memory) search_.least_memory = one;
+      } else {
+        search_.found.push_back(one);
+      }
+    }
+    for (auto& [kind, reason] : refused) search_.refused.push_back(std::move(reason));
+    std::ranges::stable_sort(search_.refused, std::ranges::greater{}, &RefusedPlans::count);
+    std::ranges::stable_sort(search_.found, {}, &FoundPlan::bound);
+  }
+
+  void simulate(FoundPlan& found) {
+    std::unique_ptr<experiment::Experiment> experiment = experiments_.take();
+    experiment->jobs.front().workload.training = with_plan(training_of(*base_), found.plan);
+    try {
+      Diagnostics diagnostics;
+      const experiment::Run run = experiment::run_experiment(*experiment, true, diagnostics);
+      found.time = report::iteration_time(run.result);
+      if (run.result.training) found.figures = *run.result.training;
+      found.figures.kernels.clear();
+      found.parts = report::mean_parts(run.result);
+      for (report::Part& part : found.parts) part.seconds /= static_cast<double>(run.result.iterations);
+    } catch (const InputError& error) {
+      found.refusal = error.problems().front().message;
+    }
+    experiments_.give_back(std::move(experiment));
+  }
+
+  // The plan of the experiment itself, to tell how far it is from the best.
+  void simulate_given() {
+    const workload::TrainingSpec& training = training_of(*base_);
+    FoundPlan given{plan_of(training), {}, {}, {}, {}, {}, {}};
+    if (training.parallel.ranks() != base_->fabric.device_count()) return;
+    if (const std::string refusal = refusal_of(training); !refusal.empty()) {
+      search_.given_refusal = refusal;
+      return;
+    }
+    const PlanBounds::Bound bound = PlanBounds(*base_).of(training, search_.capacity);
+    given.memory = bound.memory, given.bound = bound.time;
+    simulate(given);
+    if (given.time)
+      search_.given = std::move(given);
+    else
+      search_.given_refusal = given.refusal;
+  }
+
+  // The time that a plan has to beat to be among the best.
+  std::optional<Duration> time_to_beat() const {
+    std::vector<Duration> times;
+    for (const FoundPlan& one : search_.found)
+      if (one.time) times.push_back(*one.time);
+    if (times.size() < search_.asked) return std::nullopt;
+    std::ranges::nth_element(times, times.begin() + static_cast<long>(search_.asked) - 1);
+    return times[search_.asked - 1];
+  }
+
+  // Best bound first. Those that are left are where they were.
+  void simulate() {
+    std::vector<FoundPlan>& found = search_.found;
+    std::size_t next = 0;
+    const std::size_t most = std::min(found.size(), request_.budget.value_or(found.size()));
+    while (next < most) {
+      const std::optional<Duration> beat = time_to_beat();
+      if (!request_.simulates_all && beat && found[next].bound > *beat) break;
+      const std::size_t end = std::min(next + kRound, most);
+      in_parallel(end - next, request_.jobs, [&](std::size_t i) { simulate(found[next + i]); });
+      next = end;
+      if (progress_) progress_("plans", next, found.size());
+    }
+    const auto done = found.begin() + static_cast<long>(next);
+    const auto refused =
+        std::stable_partition(found.begin(), done, [](const FoundPlan& one) { return one.time.has_value(); });
+    std::stable_sort(found.begin(), refused, [](const FoundPlan& a, const FoundPlan& b) { return *a.time < *b.time; });
+    for (auto one = refused; one != done; ++one) refuse(*one);
+    search_.simulated = static_cast<std::size_t>(refused - found.begin());
+    found.erase(refused, done);
+  }
+
+  void refuse(const FoundPlan& plan) {
+    const std::string kind = without_numbers(plan.refusal);
+    const auto known = std::ranges::find_if(
+        search_.refused, [&](const RefusedPlans& one) { return without_numbers(one.reason) == kind; });
+    if (known != search_.refused.end())
+      ++known->count;
+    else
+      search_.refused.push_back({1, plan.refusal, plan.plan});
+  }
+
+  [[noreturn]] void refuse_all() const {
+    if (search_.plans == 0)
+      throw InputError({request_.file}, fmt::format("no plan fills the {}", search_.devices),
+                       "give --vary or --fix other values, or take another number of nodes");
+    if (search_.least_memory) {
+      Problem problem{Severity::kError,
+                      {request_.file},
+                      fmt::format("none of {} plans fits {} of memory; the least that one needs is {}", search_.plans,
+                                  rounded(search_.capacity), rounded(search_.least_memory->memory)),
+                      "more devices, a larger --max-memory, or values that --vary or --fix leaves out"};
+      problem.out_of_memory = true;
+      throw InputError(std::vector<Problem>{std::move(problem)});
+    }
+    throw InputError(
+        {request_.file},
+        fmt::format("none of {} plans can be simulated; of most: {}", search_.plans, search_.refused.front().reason),
+        "another number of nodes, another batch size, or other values of --vary or --fix");
+  }
+
+  const SearchRequest& request_;
+  const SearchProgress& progress_;
+  Experiments experiments_;
+  std::unique_ptr<experiment::Experiment> base_;
+  Search search_;
+};
+
+}  // namespace
+
+std::optional<Duration> Search::next_bound() const {
+  if (simulated == found.size()) return std::nullopt;
+  return found[simulated].bound;
+}
+
+std::size_t Search::proven() const {
+  const std::optional<Duration> bound = next_bound();
+  if (!bound) return simulated;
+  const auto end = std::find_if(found.begin(), found.begin() + static_cast<long>(simulated),
+                                [&](const FoundPlan& one) { return *one.time > *bound; });
+  return static_cast<std::size_t>(end - found.begin());
+}
+
+Search search_plans(const SearchRequest& request, const ConfigFiles& files, const SearchProgress& progress) {
+  ORRERY_ASSERT(request.best > 0 && request.jobs > 0);
+  return Searcher(request, files, progress).take();
+}
+
+}  // namespace orrery::study

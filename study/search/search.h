@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// The best plans of a training job on a cluster. All plans that fill it are checked against the devices' memory and get
+// a time that they cannot beat (study/search/bound.h); the most promising are simulated first, until none that is left
+// can be among the best. What comes out is the optimum of the space, and does not depend on how many are simulated at a
+// time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/config/tree.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "report/parts.h"
+#include "report/result.h"
+#include "study/search/plan.h"
+
+namespace orrery::study {
+
+struct SearchRequest {
+  std::string file;                   // an experiment whose job trains a model, or a result
+  std::vector<std::string> settings;  // a.b=v, of all plans
+  PlanRanges ranges{};
+  double most_memory = 1;               // part of a device's memory that a plan may need
+  std::size_t best = 10;                // how many of the best are asked for, at least 1
+  bool simulates_all = false;           // though they cannot be among the best
+  std::optional<std::size_t> budget{};  // simulations at most, at least 1
+  unsigned jobs = 1;                    // simulations at a time
+};
+
+// A plan that fits.
+struct FoundPlan {
+  Plan plan;
+  Bytes memory;                     // of the fullest rank
+  Duration bound{};                 // of an iteration, at least
+  std::optional<Duration> time;     // if it was simulated
+  report::TrainingFigures figures;  // likewise
+  std::vector<report::Part> parts;  // likewise, of an iteration, mean over ranks
+  std::string refusal;              // why it could not be, in a phrase
+};
+
+// Plans that are none, for one reason.
+struct RefusedPlans {
+  std::size_t count = 0;
+  std::string reason;  // of the first
+  Plan first;
+};
+
+struct Search {
+  std::string job;                        // "llama2-13b of 13.0 B parameters, ..."
+  std::string devices;                    // "512 devices h100-sxm"
+  std::size_t plans = 0;                  // that fill the cluster
+  std::vector<RefusedPlans> refused;      // the most first
+  std::size_t too_large = 0;              // of those that are left: beyond the memory
+  std::optional<FoundPlan> least_memory;  // of these
+  Bytes capacity;                         // what a plan may need
+  std::vector<FoundPlan> found;           // that fit: the fastest first, then those not simulated by their bounds
+  std::size_t simulated = 0;
+  std::size_t asked = 0;                           // how many of the best
+  std::optional<FoundPlan> given;                  // the plan of the experiment, if it fits and fills the cluster
+  std::optional<std::string> given_refusal;        // why it does not
+  std::vector<std::vector<std::string>> settings;  // of the best, as `run --set` takes them
+  std::vector<Problem> warnings;
+
+  // How many of `found` are the best, without doubt.
+  std::size_t proven() const;
+  // Of those that were not simulated, the least bound; nothing where all were.
+  std::optional<Duration> next_bound() const;
+};
+
+// `phase` is what is being done.
+using SearchProgress = std::function<void(std::string_view phase, std::uint64_t done, std::uint64_t total)>;
+
+// Throws InputError: of the experiment, and where no plan fits.
+Search search_plans(const SearchRequest& request, const ConfigFiles& files, const SearchProgress& progress = {});
+
+std::string search_text(const Search& search);
+// The document "orrery.search/1".
+nlohmann::ordered_json search_json(const Search& search);
+
+}  // namespace orrery::study

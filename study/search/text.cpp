@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/config/quantity_text.h"
+#include "report/table.h"
+#include "study/search/search.h"
+
+namespace orrery::study {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array kColumns = {PlanKey::kTensor,   PlanKey::kPipeline, PlanKey::kVirtualStages, PlanKey::kContext,
+                                 PlanKey::kData,     PlanKey::kExpert,   PlanKey::kMicro,         PlanKey::kZero,
+                                 PlanKey::kSequence, PlanKey::kRecompute};
+
+PlanKey key_at(std::size_t number) { return static_cast<PlanKey>(number); }
+
+// "tensor 8, pipeline 4, data 16": what is not as in a plan of one rank.
+std::string plan_text(const Plan& plan) {
+  const Plan plain;
+  std::string text;
+  for (const PlanKey key : kColumns)
+    if (plan[key] != plain[key])
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(key), value_text(key, plan[key]));
+  return text.empty() ? "one rank" : text;
+}
+
+std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
+
+std::string bound_by(const FoundPlan& plan) {
+  if (plan.parts.empty()) return "-";
+  return fmt::format("{} {:.0f} %", report::short_name(plan.parts.front()),
+                     100 * plan.parts.front().seconds / seconds(*plan.time));
+}
+
+// Columns that are the same for all plans, and nothing special, are left out.
+std::string plans_text(std::span<const FoundPlan> plans, bool numbered) {
+  report::Table table;
+  if (numbered) table.column("");
+  for (const char* heading : {"time", "at least", "MFU", "memory"}) table.column(heading);
+  std::vector<PlanKey> keys;
+  const Plan plain;
+  for (const PlanKey key : kColumns)
+    if (std::ranges::any_of(plans, [&](const FoundPlan& one) { return one.plan[key] != plain[key]; })) {
+      keys.push_back(key);
+      table.column(std::string(name_of(key)));
+    }
+  table.column("largest part", report::Table::Align::kLeft);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const FoundPlan& one = plans[i];
+    std::vector<std::string> cells;
+    if (numbered) cells.push_back(fmt::format("{}", i + 1));
+    cells.insert(cells.end(), {rounded(*one.time), rounded(one.bound), percent(one.figures.mfu), rounded(one.memory)});
+    for (const PlanKey key : keys) cells.push_back(value_text(key, one.plan[key]));
+    cells.push_back(bound_by(one));
+    table.row(std::move(cells));
+  }
+  return table.text();
+}
+
+// Of the plans that are faster than all with less memory, the fastest first, each with so much less than the one before.
+std::vector<FoundPlan> front_of(const Search& search) {
+  constexpr double kLess = 0.9;
+  std::vector<FoundPlan> front;
+  for (std::size_t i = 0; i < search.simulated; ++i) {
+    const auto memory = static_cast<double>(search.found[i].memory.count());
+    if (front.empty() || memory <= kLess * static_cast<double>(front.back().memory.count()))
+      front.push_back(search.found[i]);
+  }
+  return front;
+}
+
+// "pipeline bubble +1.20 s, exposed communication (tensor) -0.30 s": what the first takes more than the second.
+std::string difference_text(const FoundPlan& slow, const FoundPlan& fast) {
+  std::map<std::string, double> more;
+  for (const report::Part& part : slow.parts) more[part.name] += part.seconds;
+  for (const report::Part& part : fast.parts) more[part.name] -= part.seconds;
+  std::vector<std::pair<std::string, double>> parts(more.begin(), more.end());
+  std::ranges::stable_sort(parts, std::ranges::greater{}, [](const auto& part) { return std::abs(part.second); });
+  constexpr std::size_t kShown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, parts.size()); ++i) {
+    const Duration time(std::llround(std::abs(parts[i].second) * 1e12));
+    if (time == Duration::zero()) break;
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", parts[i].first, parts[i].second < 0 ? "-" : "+",
+                        rounded(time));
+  }
+  return text;
+}
+
+std::string given_text(const Search& search) {
+  if (search.given_refusal) return fmt::format("the plan of the experiment cannot be: {}\n", *search.given_refusal);
+  if (!search.given || search.simulated == 0) return {};
+  const FoundPlan& given = *search.given;
+  const FoundPlan& best = search.found.front();
+  if (given.plan == best.plan) return "the plan of the experiment is the best\n";
+  const auto faster =
+      std::ranges::count_if(search.found.begin(), search.found.begin() + static_cast<long>(search.simulated),
+                            [&](const FoundPlan& one) { return *one.time < *given.time; });
+  const bool is_exact = !search.next_bound() || *search.next_bound() >= *given.time;
+  std::string text =
+      fmt::format("the plan of the experiment ({}) takes {}, {:.1f} % more than the best; {}{} faster\n",
+                  plan_text(given.plan), rounded(*given.time), 100 * (seconds(*given.time) / seconds(*best.time) - 1),
+                  is_exact ? "" : "at least ", faster == 1 ? "1 plan is" : fmt::format("{} plans are", faster));
+  if (*given.time > *best.time) text += fmt::format("  in it: {}\n", difference_text(given, best));
+  if (given.memory > search.capacity)
+    text += fmt::format("  it needs {} of memory, more than the {} that plans may need here\n", rounded(given.memory),
+                        rounded(search.capacity));
+  return text;
+}
+
+std::string proof_text(const Search& search) {
+  const std::optional<Duration> bound = search.next_bound();
+  const std::size_t shown = std::min(search.asked, search.simulated);
+  if (!bound) return fmt::format("all of them were simulated\n");
+  std::string text = fmt::format("{} were simulated; no other takes less than {}", search.simulated, rounded(*bound));
+  if (const std::size_t proven = std::min(search.proven(), shown); proven < shown) {
+    const double best = seconds(*search.found.front().time);
+    text += proven > 0 ? fmt::format(": only the first {} are proven", proven)
+                       : fmt::format(": the best of all may take {:.1f} % less than the first",
+                                     100 * (1 - seconds(*bound) / best));
+  }
+  return text + "\n";
+}
+
+std::string refusals_text(const Search& search) {
+  constexpr std::size_t kShown = 6;
+  report::Table table;
+  table.column("plans");
+  table.column("why not, of the first", report::Table::Align::kLeft);
+  if (search.too_large > 0)
+    table.row({fmt::format("{}", search.too_large),
+               fmt::format("need more than {} of memory; the least {} ({})", rounded(search.capacity),
+                           rounded(search.least_memory->memory), plan_text(search.least_memory->plan))});
+  for (std::size_t i = 0; i < std::min(kShown, search.refused.size()); ++i)
+    table.row({fmt::format("{}", search.refused[i].count), printable(search.refused[i].reason, 110)});
+  std::size_t others = 0;
+  for (std::size_t i = kShown; i < search.refused.size(); ++i) others += search.refused[i].count;
+  if (others > 0) table.row({fmt::format("{}", others), "for other reasons (--json has them)"});
+  return search.too_large + search.refused.size() == 0 ? std::string() : "\n" + table.text();
+}
+
+Json plan_json(const FoundPlan& one) {
+  Json plan;
+  for (std::size_t i = 0; i < kPlanKeyCount; ++i) {
+    const PlanKey key = key_at(i);
+    if (key == PlanKey::kRecompute)
+      plan[std::string(name_of(key))] = value_text(key, one.plan[key]);
+    else if (key == PlanKey::kSequence)
+      plan[std::string(name_of(key))] = one.plan[key] != 0;
+    else
+      plan[std::string(name_of(key))] = one.plan[key];
+  }
+  Json json = {{"plan", std::move(plan)}};
+  if (one.time) json["iteration_time_s"] = seconds(*one.time);
+  json["bound_s"] = seconds(one.bound);
+  json["memory_bytes"] = one.memory.count();
+  if (one.time) {
+    json["mfu"] = one.figures.mfu;
+    json[one.figures.has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] = one.figures.tokens_per_s_per_gpu;
+    json["parts"] = Json::array();
+    for (const report::Part& part : one.parts)
+      json["parts"].push_back({{"name", part.name}, {"seconds", part.seconds}});
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string search_text(const Search& search) {
+  const std::size_t shown = std::min(search.asked, search.simulated);
+  std::string text = fmt::format("{} on {}\n{} plans fill them, {} fit {} of memory; ", search.job, search.devices,
+                                 search.plans, search.found.size(), rounded(search.capacity)) +
+                     proof_text(search) + "\n" + plans_text(std::span(search.found).first(shown), true);
+  text += "\n" + given_text(search);
+  const std::vector<FoundPlan> front = front_of(search);
+  if (front.size() > 1) text += "\nfor less memory, of those simulated:\n\n" + plans_text(front, false);
+  text += refusals_text(search);
+  if (!search.settings.empty()) {
+    text += "\nthe best, for `orrery run`:";
+    for (const std::string& setting : search.settings.front()) text += fmt::format(" --set '{}'", setting);
+    text += "\n";
+  }
+  return text;
+}
+
+Json search_json(const Search& search) {
+  const std::size_t shown = std::min(search.asked, search.simulated);
+  Json document = {{"schema", "orrery.search/1"},
+                   {"job", search.job},
+                   {"devices", search.devices},
+                   {"plans", search.plans},
+                   {"fit", search.found.size()},
+                   {"simulated", search.simulated},
+                   {"most_memory_bytes", search.capacity.count()},
+                   {"proven", std::min(search.proven(), shown)}};
+  if (const auto bound = search.next_bound()) document["next_bound_s"] = seconds(*bound);
+  document["best"] = Json::array();
+  for (std::size_t i = 0; i < shown; ++i) {
+    document["best"].push_back(plan_json(search.found[i]));
+    document["best"].back()["settings"] = search.settings[i];
+  }
+  document["others"] = Json::array();
+  for (std::size_t i = shown; i < search.simulated; ++i) document["others"].push_back(plan_json(search.found[i]));
+  if (search.given) document["given"] = plan_json(*search.given);
+  if (search.given_refusal) document["given_refusal"] = *search.given_refusal;
+  document["refused"] = Json::array();
+  if (search.too_large > 0)
+    document["refused"].push_back({{"plans", search.too_large},
+                                   {"reason", fmt::format("needs more than {} of memory", rounded(search.capacity))},
+                                   {"first", plan_json(*search.least_memory)["plan"]}});
+  for (const RefusedPlans& one : search.refused)
+    document["refused"].push_back({{"plans", one.count},
+                                   {"reason", one.reason},
+                                   {"first", plan_json({one.first, {}, {}, {}, {}, {}, {}})["plan"]}});
+  return document;
+}
+
+}  // namespace orrery::study

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+// The search for plans: that none is missing, that no bound is above the time, that the best are the best.
+#include "study/search/search.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+
+#include "core/in_parallel.h"
+#include "experiment/run.h"
+#include "study/search/bound.h"
+#include "tests/shipped_files.h"
+
+using namespace orrery;
+using namespace orrery::study;
+using Catch::Matchers::Contains;
+
+namespace {
+
+// A model that no list has, with little of everything, so that its plans are simulated in no time.
+struct JobText {
+  std::string cluster = "dgx-a100";
+  int nodes = 2;
+  int batch = 64;
+  std::string model = "{layers: 8, hidden: 1024, heads: 16, vocab: 32000, sequence: 2048}";
+  std::string more = "";
+};
+
+std::string file_of(const JobText& job) {
+  const std::filesystem::path folder = std::filesystem::path(ORRERY_BINARY_DIR) / "search_test";
+  std::filesystem::create_directories(folder);
+  const std::string file = (folder / "job.yaml").string();
+  std::ofstream(file) << fmt::format("cluster: {}\nnodes: {}\nworkload:\n  model: {}\n  batch: {{global: {}}}\n{}",
+                                     job.cluster, job.nodes, job.model, job.batch, job.more);
+  return file;
+}
+
+experiment::Experiment read(const std::string& file) {
+  Diagnostics diagnostics;
+  return experiment::load_experiment(file, {}, kFiles, diagnostics);
+}
+
+const workload::TrainingSpec& training_of(const experiment::Experiment& experiment) {
+  return *experiment.jobs.front().workload.training;
+}
+
+std::vector<Plan> sound_plans(const experiment::Experiment& experiment) {
+  std::vector<Plan> plans;
+  for (const Plan& plan : all_plans(training_of(experiment), experiment.fabric.device_count(), {})) {
+    Diagnostics problems;
+    workload::check_training(with_plan(training_of(experiment), plan), experiment.fabric.device_count(), problems);
+    if (!problems.has_errors()) plans.push_back(plan);
+  }
+  return plans;
+}
+
+Duration time_of(experiment::Experiment& experiment, const workload::TrainingSpec& training) {
+  experiment.jobs.front().workload.training = training;
+  Diagnostics diagnostics;
+  return report::iteration_time(experiment::run_experiment(experiment, true, diagnostics).result);
+}
+
+// Some of the plans of a job, chosen at random: what is wrong with their bounds.
+void check_bounds(const JobText& job, std::size_t count) {
+  CAPTURE(job.cluster, job.nodes, job.batch, job.model, job.more);
+  experiment::Experiment experiment = read(file_of(job));
+  const workload::TrainingSpec base = training_of(experiment);
+  std::vector<Plan> plans = sound_plans(experiment);
+  REQUIRE(!plans.empty());
+  std::mt19937_64 draw(7);
+  for (std::size_t i = 0; i < std::min(count, plans.size()); ++i) {
+    std::swap(plans[i], plans[i + draw() % (plans.size() - i)]);
+    const workload::TrainingSpec training = with_plan(base, plans[i]);
+    const Duration bound = PlanBounds(experiment).of(training, Bytes::max()).time;
+    CAPTURE(fmt::format("{}", fmt::join(settings_of(base, plans[i]), " ")));
+    CHECK(bound > Duration::zero());
+    CHECK(bound <= time_of(experiment, training));
+  }
+}
+
+const std::string kExperts =
+    "{layers: 4, hidden: 1024, heads: 16, vocab: 32000, sequence: 2048, experts: 8, experts_per_token: 2}";
+
+std::vector<JobText> jobs() {
+  return {{},
+          {"dgx-h100", 4, 128},
+          {"dgx-h100", 2, 96, "{layers: 10, hidden: 2048, heads: 16, kv_heads: 4, vocab: 50000, sequence: 4096}"},
+          {"dgx-a100", 2, 64, kExperts},
+          {"dgx-h100", 1, 64, kExperts, "  experts: {dispatch: deepep}\n  parallel: {expert: 2, data: 2}\n"},
+          {"dgx-a100", 1, 32, JobText().model, "  schedule: {kind: zero-bubble}\n"},
+          {"dgx-a100", 1, 32, JobText().model, "  schedule: {kind: gpipe}\n  iterations: 3\n"},
+          {"dgx-a100", 2, 64, JobText().model, "collectives: {library: fixed}\n"},
+          {"tpu-v4-pod", 1, 64},
+          {"dgx-a100", 2, 64, JobText().model, "network: {model: alpha-beta}\n"}};
+}
+
+}  // namespace
+
+TEST_CASE("plans fill the cluster, each once, and what the ranges ask for") {
+  const experiment::Experiment experiment = read(file_of({}));
+  const std::vector<Plan> plans = all_plans(training_of(experiment), 16, {});
+  CHECK(std::set<Plan>(plans.begin(), plans.end()).size() == plans.size());
+  for (const Plan& plan : plans) {
+    CHECK(plan[PlanKey::kTensor] * plan[PlanKey::kPipeline] * plan[PlanKey::kContext] * plan[PlanKey::kData] == 16);
+    CHECK((plan[PlanKey::kTensor] > 1 || plan[PlanKey::kSequence] == 0));
+    CHECK((plan[PlanKey::kPipeline] > 1 || plan[PlanKey::kVirtualStages] == 1));
+  }
+  PlanRanges ranges;
+  ranges[static_cast<std::size_t>(PlanKey::kTensor)] = {2, 3};
+  ranges[static_cast<std::size_t>(PlanKey::kMicro)] = {1, 3};
+  const std::vector<Plan> some = all_plans(training_of(experiment), 16, ranges);
+  CHECK(!some.empty());
+  for (const Plan& plan : some) {
+    CHECK(plan[PlanKey::kTensor] == 2);
+    CHECK(plan[PlanKey::kMicro] == 1);
+    CHECK(std::ranges::find(plans, plan) != plans.end());
+  }
+}
+
+TEST_CASE("a plan as settings is the same plan") {
+  for (const JobText& job : {JobText{}, JobText{"dgx-a100", 2, 64,
+                                                "{layers: 6, hidden: 1024, heads: 16, vocab: 32000, "
+                                                "sequence: 2048}"}}) {
+    const std::string file = file_of(job);
+    experiment::Experiment experiment = read(file);
+    const workload::TrainingSpec base = training_of(experiment);
+    const std::vector<Plan> plans = sound_plans(experiment);
+    for (std::size_t i = 0; i < plans.size(); i += plans.size() / 12 + 1) {
+      const std::vector<std::string> settings = settings_of(base, plans[i]);
+      CAPTURE(fmt::format("{}", fmt::join(settings, " ")));
+      Diagnostics diagnostics;
+      const experiment::Experiment other = experiment::load_experiment(file, settings, kFiles, diagnostics);
+      CHECK(plan_of(training_of(other)) == plans[i]);
+      const experiment::Run run = experiment::run_experiment(other, true, diagnostics);
+      CHECK(report::iteration_time(run.result) == time_of(experiment, with_plan(base, plans[i])));
+    }
+  }
+}
+
+TEST_CASE("no plan takes less than its bound") {
+  for (const JobText& job : jobs()) check_bounds(job, 25);
+}
+
+TEST_CASE("no plan of many takes less than its bound", "[.many]") {
+  for (const JobText& job : jobs()) check_bounds(job, 500);
+}
+
+TEST_CASE("the best are those of simulating all, whatever the threads") {
+  for (const JobText& job : {jobs()[1], jobs()[3]}) {
+    SearchRequest request{file_of(job), {}};
+    request.best = 5;
+    request.ranges[static_cast<std::size_t>(PlanKey::kZero)] = {0, 1};
+    request.ranges[static_cast<std::size_t>(PlanKey::kContext)] = {1};
+    request.ranges[static_cast<std::size_t>(PlanKey::kRecompute)] = {0};
+    const Search some = search_plans(request, kFiles);
+    CHECK(some.simulated < some.found.size());
+    CHECK(some.proven() >= 5);
+    request.jobs = 2;
+    CHECK(search_text(search_plans(request, kFiles)) == search_text(some));
+    request.simulates_all = true;
+    const Search all = search_plans(request, kFiles);
+    CHECK(all.simulated == all.found.size());
+    CHECK(!all.next_bound());
+    for (std::size_t i = 0; i < 5; ++i) CHECK(all.found[i].time == some.found[i].time);
+  }
+}
+
+TEST_CASE("a budget says how far off the best may be") {
+  SearchRequest request{file_of(jobs()[1]), {}};
+  request.budget = 1;
+  const Search search = search_plans(request, kFiles);
+  CHECK(search.simulated == 1);
+  CHECK_THAT(search_text(search), Contains("1 were simulated; no other takes less than"));
+}
+
+TEST_CASE("plans that cannot be are told by their reasons") {
+  SearchRequest request{file_of(jobs()[2]), {}};
+  request.ranges[static_cast<std::size_t>(PlanKey::kPipeline)] = {4, 8};
+  request.ranges[static_cast<std::size_t>(PlanKey::kVirtualStages)] = {1};
+  request.budget = 1;
+  CHECK_THAT(search_text(search_plans(request, kFiles)), Contains("10 layers do not divide"));
+  request.most_memory = 0.0001;
+  CHECK_THROWS_WITH(search_plans(request, kFiles), Contains("plans fits"));
+  request.most_memory = 1;
+  request.ranges[static_cast<std::size_t>(PlanKey::kTensor)] = {3};
+  CHECK_THROWS_WITH(search_plans(request, kFiles), Contains("no plan fills"));
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// A time that no simulation of a training job falls below, from its layers alone: nothing is generated.
+#pragma once
+
+#include <functional>
+
+#include "core/collective_kind.h"
+#include "core/units.h"
+#include "workload/training/layers/layer_program.h"
+#include "workload/training/program/stage_requests.h"
+
+namespace orrery::workload {
+
+// What a collective of a family takes at least, for the bytes of a rank's input buffer; zero where nothing is known.
+using LeastCollective = std::function<Duration(GroupFamily family, CollectiveKind kind, Bytes bytes)>;
+
+// Of an iteration, mean over all of the job. A rank computes one kernel at a time, and what is in line in its program
+// waits for what is before it; the first pass of a pipeline stage waits for one of every stage before it, and where the
+// last one is a backward pass, one of each of these stages waits for it. Exchanges of gradients and parameters count as
+// nothing, and so does what goes from stage to stage.
+Duration least_iteration(const StageRequests& requests, const OperatorTimes& times, const LeastCollective& collectives);
+
+}  // namespace orrery::workload

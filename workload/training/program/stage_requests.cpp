@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "workload/training/program/stage_requests.h"
+
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/assert.h"
+#include "core/draw.h"
+#include "workload/training/layers/model_layers.h"
+
+namespace orrery::workload {
+
+std::vector<double> expert_loads(const TrainingSpec& training) {
+  const TransformerSpec* model = training.transformer();
+  const Parallelism& parallel = training.parallel;
+  if (model == nullptr || model->experts == 0 || parallel.expert_skew == 0) return {1};
+  std::vector<double> loads(static_cast<std::size_t>(parallel.expert));
+  double sum = 0;
+  for (std::int64_t i = 0; i < model->experts; ++i) {
+    const double popularity = zipf_popularity(i, parallel.expert_skew);
+    loads[static_cast<std::size_t>(i / (model->experts / parallel.expert))] += popularity;
+    sum += popularity;
+  }
+  for (double& load : loads) load *= static_cast<double>(loads.size()) / sum;
+  return loads;
+}
+
+// The layers of a model, priced once for each kind and load.
+class StageRequests::ModelLayers {
+ public:
+  ModelLayers(const TrainingSpec& training, const OperatorTimes& times)
+      : training_(training), times_(times), loads_(expert_loads(training)), stages_(training.layers_of_stages()) {}
+
+  std::size_t loads() const { return loads_.size(); }
+
+  // The layers of every chunk of a stage, for ranks with the load.
+  std::vector<std::vector<StageLayer>> chunks(std::uint32_t stage, std::size_t load) {
+    if (training_.transformer() == nullptr) return {whole_model()};
+    std::vector<std::vector<StageLayer>> chunks;
+    if (is_v_shaped(training_.schedule))
+      return {transformer_chunk(stage, load), transformer_chunk(stages_.size() - 1 - stage, load)};
+    const auto stages = static_cast<std::size_t>(training_.parallel.pipeline());
+    for (std::size_t at = stage; at < stages_.size(); at += stages) chunks.push_back(transformer_chunk(at, load));
+    return chunks;
+  }
+
+ private:
+  enum class Kind : std::uint8_t { kEmbedding, kDense, kExperts, kHead, kPrediction, kNextPrediction, kPredictionHead };
+
+  std::vector<StageLayer> transformer_chunk(std::size_t virtual_stage, std::size_t load) {
+    const TransformerSpec& model = *training_.transformer();
+    std::int64_t layer = 0;
+    for (std::size_t before = 0; before < virtual_stage; ++before) layer += stages_[before];
+    std::vector<StageLayer> chunk;
+    if (virtual_stage == 0 && model.has_ends()) chunk.push_back(stage_layer(Kind::kEmbedding, load, -1));
+    for (std::int64_t i = 0; i < stages_[virtual_stage]; ++i, ++layer)
+      chunk.push_back(
+          stage_layer(model.has_experts(layer) ? Kind::kExperts : Kind::kDense, load, layer, is_recomputed(i)));
+    if (virtual_stage + 1 < stages_.size() || !model.has_ends()) return chunk;
+    chunk.push_back(stage_layer(Kind::kHead, load, -1));
+    for (std::int64_t i = 0; i < model.mtp_layers; ++i) {
+      const Kind kind = i == 0 ? Kind::kPrediction : Kind::kNextPrediction;
+      chunk.push_back(stage_layer(kind, load, model.layers + i, is_recomputed(stages_[virtual_stage] + i)));
+      chunk.push_back(stage_layer(Kind::kPredictionHead, load, model.layers + i));
+    }
+    return chunk;
+  }
+
+  // By its place in the virtual stage.
+  bool is_recomputed(std::int64_t layer) const {
+    return training_.recompute_layers == 0 || layer < training_.recompute_layers;
+  }
+
+  // Beside another pass the kernels that dispatch tokens take multiprocessors.
+  StageLayer stage_layer(Kind kind, std::size_t load, std::int64_t number, bool recomputes = true) {
+    const std::int64_t taken = training_.overlaps() ? training_.experts.dispatch.processors : 0;
+    return {priced(kind, load, 0, recomputes), number, taken > 0 ? priced(kind, load, taken, recomputes) : nullptr};
+  }
+
+  const LayerProgram* priced(Kind kind, std::size_t load, std::int64_t taken, bool recomputes) {
+    const auto [known, added] = transformer_.try_emplace({kind, load, taken, recomputes});
+    if (added)
+      known->second = price(program(kind, loads_[load], recomputes), training_.software.accumulation, times_, taken);
+    return &known->second;
+  }
+
+  LayerProgram program(Kind kind, double load, bool recomputes) const {
+    LayerShape shape = layer_shape(training_, load);
+    if (!recomputes) shape.recompute = Recompute::kNone;
+    switch (kind) {
+      case Kind::kEmbedding:
+        return embedding_layer(shape);
+      case Kind::kDense:
+        return transformer_layer(shape, false);
+      case Kind::kExperts:
+        return transformer_layer(shape, true);
+      case Kind::kHead:
+        return head_layer(shape, shape.model->tied_embeddings && !training_.model_ties_stages());
+      case Kind::kPrediction:
+        return prediction_layer(shape, !shape.model->tied_embeddings && training_.model_ties_stages());
+      case Kind::kNextPrediction:
+        return prediction_layer(shape, false);
+      case Kind::kPredictionHead:
+        return head_layer(shape, true);
+    }
+    ORRERY_ASSERT(false);
+  }
+
+  std::vector<StageLayer> whole_model() {
+    const std::int64_t batch = training_.micro_batch;
+    if (others_.empty()) {
+      const std::vector<LayerProgram> layers = sample_layers(training_, batch, training_.parallel.data());
+      for (const LayerProgram& layer : layers) others_.push_back(price(layer, training_.software.accumulation, times_));
+    }
+    std::vector<StageLayer> layers;
+    for (const LayerProgram& layer : others_)
+      layers.insert(layers.end(), static_cast<std::size_t>(layer.repeat), {&layer});
+    return layers;
+  }
+
+  const TrainingSpec& training_;
+  const OperatorTimes& times_;
+  const std::vector<double> loads_;
+  const std::vector<std::int64_t> stages_;
+  std::map<std::tuple<Kind, std::size_t, std::int64_t, bool>, LayerProgram> transformer_;
+  std::vector<LayerProgram> others_;
+};
+
+namespace {
+
+StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, std::uint32_t stage,
+                           std::vector<std::vector<StageLayer>> chunks) {
+  StageRequest request;
+  request.training = &training;
+  request.stage = stage;
+  request.chunks = std::move(chunks);
+  request.group_sizes = group_sizes(grid);
+  if (const auto* dlrm = std::get_if<DlrmSpec>(&training.model.sizes))
+    request.tables = dlrm_table_bytes(*dlrm, training.parallel.data());
+  if (const TransformerSpec* model = training.transformer()) {
+    const LayerShape shape = layer_shape(training, 1);
+    const bool splits = training.software.scatter_gather && shape.tensor > 1;
+    request.gathers_boundary = splits && !shape.sequence_parallel;
+    request.boundary = splits ? ceil_div(shape.activations(), shape.tensor) : shape.own_activations();
+    if (training.model_ties_stages()) request.tied = shape.vocab() * model->hidden;
+  }
+  return request;
+}
+
+}  // namespace
+
+StageRequests::StageRequests(const TrainingSpec& training, const OperatorTimes& times)
+    : grid_(training.parallel), layers_(std::make_unique<ModelLayers>(training, times)), loads_(layers_->loads()) {
+  for (std::uint32_t stage = 0; stage < training.parallel.depth(); ++stage)
+    for (std::size_t load = 0; load < loads_; ++load)
+      all_.push_back(stage_request(training, grid_, stage, layers_->chunks(stage, load)));
+}
+
+StageRequests::~StageRequests() = default;
+
+}  // namespace orrery::workload

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// What the programs of a training job are to do, before they are written: of each pipeline stage its layers, priced.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "workload/training/program/rank_grid.h"
+#include "workload/training/program/stage_program.h"
+#include "workload/training/spec/operators.h"
+#include "workload/training/spec/training_spec.h"
+
+namespace orrery::workload {
+
+// Popularity of the experts by Zipf's law, as the load of each expert-parallel rank over the mean; one load where all
+// are alike. Ranks of a stage with one load have one program.
+std::vector<double> expert_loads(const TrainingSpec& training);
+
+class StageRequests {
+ public:
+  // Both outlive it. `training` has passed check_training().
+  StageRequests(const TrainingSpec& training, const OperatorTimes& times);
+  ~StageRequests();
+
+  const RankGrid& grid() const { return grid_; }
+  std::size_t loads() const { return loads_; }
+  // Of every program, those of a stage one behind the other.
+  std::span<StageRequest> all() { return all_; }
+  std::span<const StageRequest> all() const { return all_; }
+
+ private:
+  class ModelLayers;
+
+  const RankGrid grid_;
+  const std::unique_ptr<ModelLayers> layers_;
+  const std::size_t loads_;
+  std::vector<StageRequest> all_;
+};
+
+}  // namespace orrery::workload
