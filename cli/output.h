@@ -25,6 +25,7 @@ inline constexpr int kBadInput = 2;
 inline constexpr int kStuck = 3;        // the simulated job cannot finish
 inline constexpr int kCheckFailed = 4;  // a check that was asked for
 inline constexpr int kOutOfMemory = 5;  // the job does not fit the devices' memory
+inline constexpr int kInterrupted = 130;  // as shells say of what SIGINT ended
 
 // Messages on standard error: errors alone, also warnings and what was written, or also what is being done. They go
 // through spdlog: error, warn and info, debug.

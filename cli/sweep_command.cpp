@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <csignal>
+
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -16,6 +19,8 @@
 #include "core/config/quantity_text.h"
 #include "core/in_parallel.h"
 #include "core/input_files.h"
+#include "core/output_file.h"
+#include "study/sweep/store.h"
 #include "study/sweep/sweep.h"
 
 namespace orrery::cli {
@@ -24,6 +29,7 @@ namespace {
 struct SweepCommandOptions {
   std::string file;
   unsigned jobs = hardware_threads();
+  bool fresh = false;
 };
 
 std::string result_file(std::size_t point) { return fmt::format("result-{}.json", point + 1); }
@@ -36,8 +42,8 @@ void prepare(const Outputs& outputs, const study::Sweep& sweep) {
 }
 
 // Without a result none from before may stand there.
-void write_result(const std::string& file, const report::Result* result) {
-  if (result != nullptr) return write_json(file, report::to_json(*result, true), Telling::kNone);
+void write_result(const std::string& file, const nlohmann::ordered_json& result) {
+  if (!result.is_null()) return write_json(file, result, Telling::kNone);
   std::error_code code;
   std::filesystem::remove(file, code);
   if (code) throw InputError({file}, fmt::format("cannot be removed: {}", code.message()));
@@ -69,21 +75,99 @@ void remove_stale_results(const std::string& folder, std::size_t points) {
                stale.size() > 1 ? fmt::format(" to result-{}.json", stale.back()) : std::string());
 }
 
-std::vector<study::SweepPoint> run_points(const SweepCommandOptions& options, const study::Sweep& sweep,
-                                          const Session& session) {
-  const std::string& out = session.outputs.out;
-  Progress progress;
-  std::size_t done = 0;
-  std::vector<study::SweepPoint> points = study::run_sweep(sweep, {options.jobs, session.allow_oom}, session.files,
-                                                           [&](std::size_t point, const report::Result* result) {
-                                                             progress("points", ++done, sweep.point_count());
-                                                             if (!out.empty())
-                                                               write_result(out + "/" + result_file(point), result);
-                                                           });
-  progress.clear();
-  if (!out.empty()) remove_stale_results(out, points.size());
-  return points;
-}
+// Set by the first interruption; a second one ends the program as ever.
+volatile std::sig_atomic_t interrupted = 0;
+
+// Of points that are simulated one by one: what is there of them is on the disk at any time.
+class RunningSweep {
+ public:
+  RunningSweep(const SweepCommandOptions& options, const study::Sweep& sweep, const Session& session)
+      : options_(options), sweep_(sweep), session_(session), out_(session.outputs.out), so_far_(sweep.point_count()) {
+    if (out_.empty()) return;
+    store_.emplace(out_ + "/points");
+    if (options.fresh) store_->clear();
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupted = 1; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+  }
+
+  std::vector<study::SweepPoint> run() {
+    study::SweepOptions options{options_.jobs, session_.allow_oom, store_ ? &*store_ : nullptr,
+                                [] { return interrupted != 0; }};
+    std::vector<study::SweepPoint> points;
+    try {
+      points = study::run_sweep(sweep_, options, session_.files,
+                                [&](std::size_t point, const study::SweepPoint& found,
+                                    const nlohmann::ordered_json& result) { add(point, found, result); });
+    } catch (const InputError&) {
+      progress_.clear();
+      tell_kept();
+      throw;
+    }
+    progress_.clear();
+    tell_store();
+    return points;
+  }
+
+  // Whether it was cut off, with what is there.
+  bool tell_interruption() const {
+    if (interrupted == 0 || done_ == sweep_.point_count()) return false;
+    spdlog::error("error: interrupted");
+    tell_kept();
+    return true;
+  }
+
+ private:
+  void add(std::size_t point, const study::SweepPoint& found, const nlohmann::ordered_json& result) {
+    progress_("points", ++done_, sweep_.point_count());
+    if (out_.empty()) return;
+    write_result(out_ + "/" + result_file(point), result);
+    so_far_[point] = found;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - written_ < std::chrono::seconds(1)) return;
+    written_ = now;
+    write_points();
+  }
+
+  // Readers see the table of before or that of now.
+  void write_points() const {
+    OutputFiles files;
+    files.add(out_ + "/points.csv", [&](OutputFile& file) { file.write(study::sweep_csv(sweep_, so_far_)); });
+    files.commit(out_ + "/points.csv");
+  }
+
+  void tell_kept() const {
+    if (!out_.empty())
+      spdlog::info("{} of {} points are done and kept in {}; the same command goes on with the others", done_,
+                   sweep_.point_count(), printable(out_ + "/points"));
+  }
+
+  void tell_store() {
+    if (!store_) return;
+    write_points();
+    for (const std::string& file : store_->damaged())
+      spdlog::warn("warning: {} is damaged; its point was simulated again", printable(file));
+    if (store_->found() > 0)
+      spdlog::info("{} of {} points were there from before", store_->found(), sweep_.point_count());
+    if (interrupted != 0) return;
+    if (const std::size_t others = store_->clear_others(); others > 0)
+      spdlog::warn("warning: removed {} of other experiments or versions from {}", counted(others, "result"),
+                   printable(out_ + "/points"));
+    remove_stale_results(out_, sweep_.point_count());
+  }
+
+  const SweepCommandOptions& options_;
+  const study::Sweep& sweep_;
+  const Session& session_;
+  const std::string& out_;
+  std::optional<study::PointStore> store_;
+  std::vector<study::SweepPoint> so_far_;
+  std::chrono::steady_clock::time_point written_{};
+  std::size_t done_ = 0;
+  Progress progress_;
+};
 
 // Points without an answer, on standard error; those that are stuck are a failure, and so are values of an axis that no
 // point can be simulated with, as `check` has it.
@@ -107,7 +191,9 @@ std::optional<Failure> print_failures(const study::Sweep& sweep, std::span<const
 int sweep(const SweepCommandOptions& options, const Session& session) {
   const study::Sweep sweep = study::load_sweep(options.file, session.settings, session.files);
   prepare(session.outputs, sweep);
-  const std::vector<study::SweepPoint> points = run_points(options, sweep, session);
+  RunningSweep running(options, sweep, session);
+  const std::vector<study::SweepPoint> points = running.run();
+  if (running.tell_interruption()) return kInterrupted;
   study::refuse_if_all_refused(sweep, points);
   print_warnings(study::warnings_of(sweep, points));
   Answer answer{study::sweep_text(sweep, points), study::sweep_json(sweep, points), "table.txt"};
@@ -116,7 +202,6 @@ int sweep(const SweepCommandOptions& options, const Session& session) {
   if (const std::string& out = session.outputs.out; !out.empty()) {
     const auto written = std::ranges::count_if(points, &study::SweepPoint::ran);
     spdlog::info("wrote {} of {} result-NUMBER.json to {}", written, points.size(), out);
-    write_file(out + "/points.csv", study::sweep_csv(sweep, points));
   }
   if (session.outputs.wants_page())
     answer.page = page_of(fmt::format("orrery sweep {}", options.file), "sweep", answer.document);
@@ -134,6 +219,7 @@ void add_sweep_command(CLI::App& app, Session& session) {
   add_file(command, session, "sweep", options.file, "Sweep (YAML or JSON)").required();
   add_experiment_options(command, session);
   add_jobs(command, options.jobs, "points to simulate");
+  command.add_flag("--fresh", options.fresh, "Simulate all points again, also those with results in --out");
   add_outputs(command, session, "points.csv, table.txt, result.json and each point's result-NUMBER.json");
   add_html(command, session, "all points as a page (curves, time against memory)");
   command.callback([&] { session.exit_code = sweep(options, session); });

@@ -313,15 +313,4 @@ Run run_experiment(const RunRequest& request, const ConfigFiles& files, const Ru
   }
 }
 
-Run run_configuration(const std::string& file, ConfigValue root, bool allow_oom, const ConfigFiles& files) {
-  const Clock::time_point started = Clock::now();
-  Diagnostics diagnostics;
-  try {
-    const Experiment experiment = read_experiment(file, std::move(root), files, diagnostics);
-    return simulate_experiment(experiment, allow_oom, {}, diagnostics, started, {});
-  } catch (const InputError& error) {
-    throw located(error, file);
-  }
-}
-
 }  // namespace orrery::experiment

@@ -60,7 +60,4 @@ Run run_experiment(const RunRequest& request, const ConfigFiles& files, const Ru
 Run run_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics,
                    const RunProgress& progress = {});
 
-// The same for an experiment in memory; `file` is where problems stand that name no other place.
-Run run_configuration(const std::string& file, ConfigValue root, bool allow_oom, const ConfigFiles& files);
-
 }  // namespace orrery::experiment

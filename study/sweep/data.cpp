@@ -131,6 +131,7 @@ std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
   for (const std::string& key : behind) text += "," + key;
   text += ",error\n";
   for (std::size_t number = 0; number < data.size(); ++number) {
+    if (!points[number].was_begun()) continue;
     const PointData& point = data[number];
     text += fmt::format("{}", number + 1);
     for (const SweepAxis& axis : sweep.axes) text += "," + csv_cell(point.settings, axis.name);

@@ -2,13 +2,17 @@
 #include "study/sweep/sweep.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <mutex>
+
+#include <nlohmann/json.hpp>
 
 #include "core/in_parallel.h"
 #include "experiment/job.h"
 #include "experiment/run.h"
 #include "study/benchmark/study.h"
+#include "study/sweep/store.h"
 
 namespace orrery::study {
 namespace {
@@ -57,22 +61,52 @@ SweepFigures figures_of(const report::Result& result) {
   return figures;
 }
 
+// Simulates the point, unless its result is known. The key of what has to be kept; empty where nothing has.
+std::string run_point(const std::string& file, ConfigValue root, const SweepOptions& options, const ConfigFiles& files,
+                      PointStore::Stored& found) {
+  Diagnostics diagnostics;
+  try {
+    const experiment::Experiment experiment = experiment::read_experiment(file, std::move(root), files, diagnostics);
+    std::string key;
+    if (options.store != nullptr) {
+      key = key_of(experiment, options.allow_oom);
+      if (std::optional<PointStore::Stored> known = options.store->find(key)) {
+        found = std::move(*known);
+        return {};
+      }
+    }
+    const report::Result result = experiment::run_experiment(experiment, options.allow_oom, diagnostics).result;
+    found.point.figures = figures_of(result);
+    found.point.warnings = with_severity(result.warnings, Severity::kWarning);
+    found.result = report::to_json(result, true);
+    return key;
+  } catch (const InputError& error) {
+    throw located(error, file);
+  }
+}
+
 }  // namespace
 
 std::vector<SweepPoint> run_sweep(const Sweep& sweep, const SweepOptions& options, const ConfigFiles& files,
                                   const PointDone& done) {
   std::vector<SweepPoint> points(sweep.point_count());
   std::mutex mutex;
+  std::atomic<bool> failed = false;
   in_parallel(points.size(), options.jobs, [&](std::size_t number) {
-    SweepPoint& point = points[number];
-    std::optional<report::Result> result;
-    attempt(sweep, number, files, point, [&](ConfigValue root) {
-      result = experiment::run_configuration(sweep.file, std::move(root), options.allow_oom, files).result;
-      point.figures = figures_of(*result);
-      point.warnings = with_severity(result->warnings, Severity::kWarning);
-    });
-    const std::lock_guard lock(mutex);
-    if (done) done(number, result ? &*result : nullptr);
+    if (failed || (options.is_stopped && options.is_stopped())) return;
+    PointStore::Stored found;
+    std::string key;
+    attempt(sweep, number, files, found.point,
+            [&](ConfigValue root) { key = run_point(sweep.file, std::move(root), options, files, found); });
+    try {
+      if (!key.empty()) options.store->keep(key, found);
+      const std::lock_guard lock(mutex);
+      points[number] = std::move(found.point);
+      if (done) done(number, points[number], found.result);
+    } catch (...) {
+      failed = true;
+      throw;
+    }
   });
   return points;
 }

@@ -24,7 +24,7 @@ struct SweepFigures {
   Duration iteration_time{};
   std::optional<report::TrainingFigures> training;  // of an only job
   std::vector<report::JobFigures> jobs;             // if there are several
-  std::vector<report::Part> parts;  // of an iteration, mean over ranks, largest first
+  std::vector<report::Part> parts;                  // of an iteration, mean over ranks, largest first
   // Utilisation of the busiest link of each class, without its direction, of those in use; the most utilised first.
   std::vector<std::pair<std::string, double>> links;
 };
@@ -38,17 +38,25 @@ struct SweepPoint {
 
   bool ran() const { return figures.has_value(); }
   bool is_stuck() const { return !stuck.empty(); }
+  bool was_begun() const { return ran() || is_stuck() || !refusal.empty(); }
 };
+
+class PointStore;
 
 struct SweepOptions {
   unsigned jobs = 1;  // points at a time, at least 1
   bool allow_oom = false;
+  PointStore* store = nullptr;  // has results from before, and gets those of now
+  // Whether to begin no further point; asked by any thread.
+  std::function<bool()> is_stopped{};
 };
 
-// Called one point at a time, in no particular order, as points end; `result` is null of one that did not run.
-using PointDone = std::function<void(std::size_t point, const report::Result* result)>;
+// Called one point at a time, in no particular order, as points end. `result` is the document of its run; null of one
+// that did not run.
+using PointDone = std::function<void(std::size_t point, const SweepPoint& found, const nlohmann::ordered_json& result)>;
 
-// All points, in order. What is wrong with a point is in it; nothing is thrown but what `done` throws.
+// All points, in order; empty ones that were not begun. What is wrong with a point is in it; nothing is thrown but what
+// `done` and the store throw, after which no further point is begun.
 std::vector<SweepPoint> run_sweep(const Sweep& sweep, const SweepOptions& options, const ConfigFiles& files,
                                   const PointDone& done = {});
 

@@ -40,7 +40,7 @@ FILES = {"rank.0.et": small_trace(), "rank.1.et": small_trace(), "odd.0.et": sma
 
 
 def read_folder(path):
-    return {file.name: file.read_bytes() for file in Path(path).iterdir()}
+    return {file.name: file.read_bytes() for file in Path(path).iterdir() if file.is_file()}
 
 
 def check_shipped(program, checks, folder):
@@ -183,8 +183,7 @@ def check_smaller(program, checks, folder):
     others = {"same/result-03.json": "x", "same/result-x.json": "x", "same/result-3.json.txt": "x", "same/notes": "x"}
     write_files(folder, others)
     smaller = expect(program, checks, folder, "the smaller sweep", MODEL % "2", 0, arguments=["--out", "same"])
-    checks.check(smaller.stderr.startswith("warning: removed 3 results of an earlier sweep from same: result-2.json to "
-                                           "result-4.json\n"), "it says what it removes", smaller.stderr)
+    checks.check("warning: removed 3 results of an earlier sweep from same: result-2.json to result-4.json\n" in smaller.stderr, "it says what it removes", smaller.stderr)
     left = sorted(read_folder(Path(folder) / "same"))
     checks.check(left == sorted(["points.csv", "table.txt", "result.json", "result-1.json", *(Path(name).name for name in others)]),
                  "no result of the larger sweep stays, and all else does", left)

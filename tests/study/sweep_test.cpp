@@ -97,8 +97,9 @@ TEST_CASE("a sweep has a point for every combination, the first axis the slowest
 TEST_CASE("the points of a sweep are what each would be by itself, however many run at a time") {
   const Sweep sweep = load(kGood);
   std::set<std::size_t> told;
-  const auto tell = [&](std::size_t point, const Result* result) {
-    CHECK(result != nullptr);
+  const auto tell = [&](std::size_t point, const SweepPoint& found, const nlohmann::ordered_json& result) {
+    CHECK(found.ran());
+    CHECK(!result.is_null());
     CHECK(told.insert(point).second);
   };
   const std::vector<SweepPoint> points = run_sweep(sweep, {1, false}, kFiles, tell);

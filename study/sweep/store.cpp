@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include "study/sweep/store.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/config/text.h"
+#include "core/error.h"
+#include "core/output_file.h"
+#include "core/sha256.h"
+#include "core/version.h"
+#include "workload/traces/files.h"
+
+namespace orrery::study {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kSchema = "orrery.point/1";
+
+Json to_json(const report::TrainingRun& run) {
+  Json json = {{"seconds", run.seconds}, {"device_hours", run.device_hours}};
+  if (run.kilowatt_hours) json["kilowatt_hours"] = *run.kilowatt_hours;
+  if (run.cost) json["cost"] = *run.cost;
+  return json;
+}
+
+report::TrainingRun run_of(const Json& json) {
+  report::TrainingRun run;
+  run.seconds = json.at("seconds");
+  run.device_hours = json.at("device_hours");
+  if (json.contains("kilowatt_hours")) run.kilowatt_hours = json["kilowatt_hours"].get<double>();
+  if (json.contains("cost")) run.cost = json["cost"].get<double>();
+  return run;
+}
+
+Json to_json(const SweepFigures& figures) {
+  Json json = {{"time_ps", figures.iteration_time.count()}};
+  if (figures.training) {
+    const report::TrainingFigures& training = *figures.training;
+    json["training"] = {{"mfu", training.mfu},
+                        {"tflops", training.model_tflops_per_gpu},
+                        {"rate", training.tokens_per_s_per_gpu},
+                        {"has_tokens", training.has_tokens},
+                        {"memory", Json::array()}};
+    for (const Bytes use : training.memory.by) json["training"]["memory"].push_back(use.count());
+    if (training.run) json["training"]["run"] = to_json(*training.run);
+  }
+  for (const report::JobFigures& job : figures.jobs)
+    json["jobs"].push_back(
+        {{"name", job.name}, {"alone_ps", job.alone.count()}, {"together_ps", job.together.count()}});
+  json["parts"] = Json::array();
+  for (const report::Part& part : figures.parts)
+    json["parts"].push_back({part.name, part.seconds, static_cast<int>(part.kind), part.family});
+  json["links"] = Json::array();
+  for (const auto& [name, use] : figures.links) json["links"].push_back({name, use});
+  return json;
+}
+
+SweepFigures figures_of(const Json& json) {
+  SweepFigures figures;
+  figures.iteration_time = Duration(json.at("time_ps").get<std::int64_t>());
+  if (json.contains("training")) {
+    const Json& stored = json["training"];
+    report::TrainingFigures& training = figures.training.emplace();
+    training.mfu = stored.at("mfu");
+    training.model_tflops_per_gpu = stored.at("tflops");
+    training.tokens_per_s_per_gpu = stored.at("rate");
+    training.has_tokens = stored.at("has_tokens");
+    for (std::size_t i = 0; i < training.memory.by.size(); ++i)
+      training.memory.by[i] = Bytes(stored.at("memory").at(i).get<std::int64_t>());
+    if (stored.contains("run")) training.run = run_of(stored["run"]);
+  }
+  if (json.contains("jobs"))
+    for (const Json& stored : json["jobs"]) {
+      report::JobFigures& job = figures.jobs.emplace_back();
+      job.name = stored.at("name");
+      job.alone = Duration(stored.at("alone_ps").get<std::int64_t>());
+      job.together = Duration(stored.at("together_ps").get<std::int64_t>());
+    }
+  for (const Json& part : json.at("parts"))
+    figures.parts.push_back({part.at(0), part.at(1), static_cast<report::PartKind>(part.at(2).get<int>()), part.at(3)});
+  for (const Json& link : json.at("links"))
+    figures.links.emplace_back(link.at(0).get<std::string>(), link.at(1).get<double>());
+  return figures;
+}
+
+Json to_json(const SweepPoint& point) {
+  Json json = {{"warnings", Json::array()}};
+  if (point.figures) json["figures"] = to_json(*point.figures);
+  if (point.is_stuck()) json["stuck"] = point.stuck;
+  for (const Problem& warning : point.warnings)
+    json["warnings"].push_back({{"file", warning.where.file},
+                                {"line", warning.where.line},
+                                {"column", warning.where.column},
+                                {"message", warning.message},
+                                {"hint", warning.hint},
+                                {"tight_memory", warning.tight_memory}});
+  return json;
+}
+
+SweepPoint point_of(const Json& json) {
+  SweepPoint point;
+  if (json.contains("figures")) point.figures = figures_of(json["figures"]);
+  if (json.contains("stuck")) point.stuck = json["stuck"];
+  for (const Json& stored : json.at("warnings")) {
+    Problem& warning = point.warnings.emplace_back();
+    warning.severity = Severity::kWarning;
+    warning.where = {stored.at("file"), stored.at("line"), stored.at("column")};
+    warning.message = stored.at("message");
+    warning.hint = stored.at("hint");
+    warning.tight_memory = stored.at("tight_memory");
+  }
+  if (!point.ran() && !point.is_stuck()) throw InputError({}, "a point without a result");
+  return point;
+}
+
+std::string check_of(const Json& point, const Json& result) { return sha256_of(point.dump() + result.dump()); }
+
+[[noreturn]] void refuse(const std::filesystem::path& path, int reason) {
+  throw InputError({path.string()}, fmt::format("cannot be written: {}", std::strerror(reason)));
+}
+
+// The sizes and times of the files, in the order of their names.
+void add_files(const std::vector<std::string>& files, Sha256& hash) {
+  for (const std::string& file : files) {
+    std::error_code code;
+    const auto size = std::filesystem::file_size(file, code);
+    const auto time = std::filesystem::last_write_time(file, code).time_since_epoch().count();
+    hash.add(fmt::format("{} {} {}\n", file, size, time));
+  }
+}
+
+}  // namespace
+
+std::string key_of(const experiment::Experiment& experiment, bool allow_oom) {
+  Sha256 hash;
+  hash.add(fmt::format("{} {}\n{}", kVersion, allow_oom, yaml_text(experiment.resolved)));
+  for (const experiment::JobSource& job : experiment.jobs) {
+    if (job.workload.training) continue;
+    if (job.workload.profile)
+      add_files(job.workload.profile->files, hash);
+    else
+      add_files(workload::find_trace_files(job.workload.trace.prefix), hash);
+  }
+  return hash.finish();
+}
+
+PointStore::PointStore(std::filesystem::path folder) : folder_(std::move(folder)) {
+  std::error_code code;
+  std::filesystem::create_directories(folder_, code);
+  if (code) throw InputError({folder_.string()}, fmt::format("the folder cannot be made: {}", code.message()));
+  const std::filesystem::path lock = folder_ / "lock";
+  lock_ = open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+  if (lock_ < 0) refuse(lock, errno);
+  if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
+  const int reason = errno;
+  close(lock_);
+  if (reason != EWOULDBLOCK) refuse(lock, reason);
+  throw InputError({folder_.parent_path().string()}, "another sweep writes to this folder",
+                   "wait for its end, or give another --out");
+}
+
+PointStore::~PointStore() { close(lock_); }
+
+std::optional<PointStore::Stored> PointStore::find(const std::string& key) {
+  const std::filesystem::path file = file_of(key);
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return std::nullopt;
+  std::ostringstream text;
+  text << in.rdbuf();
+  try {
+    const Json document = Json::parse(text.str());
+    Stored stored;
+    if (document.at("schema") != kSchema || document.at("key") != key ||
+        document.at("check") != check_of(document.at("point"), document.at("result")))
+      throw InputError({}, "not what was written");
+    stored.point = point_of(document["point"]);
+    stored.result = document["result"];
+    const std::lock_guard guard(mutex_);
+    used_.insert(file.filename());
+    ++found_;
+    return stored;
+  } catch (const std::exception&) {  // of JSON, or of what it says
+    const std::lock_guard guard(mutex_);
+    damaged_.push_back(file.string());
+    return std::nullopt;
+  }
+}
+
+void PointStore::keep(const std::string& key, const Stored& stored) {
+  const std::filesystem::path file = file_of(key);
+  const Json point = to_json(stored.point);
+  const Json document = {{"schema", kSchema},
+                         {"key", key},
+                         {"check", check_of(point, stored.result)},
+                         {"point", point},
+                         {"result", stored.result}};
+  const std::lock_guard guard(mutex_);  // points that are alike have one file
+  OutputFiles files;
+  files.add(file.string(), [&](OutputFile& out) { out.write(document.dump() + "\n"); });
+  files.commit(file.string());
+  used_.insert(file.filename());
+}
+
+std::size_t PointStore::clear_others() {
+  std::vector<std::filesystem::path> others;
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, code)) {
+    const std::filesystem::path& path = entry.path();
+    if (path.filename() == "lock" || used_.contains(path.filename())) continue;
+    if (path.extension() == ".json" || path.extension() == ".partial") others.push_back(path);
+  }
+  for (const std::filesystem::path& path : others)
+    if (!std::filesystem::remove(path, code))
+      throw InputError({path.string()}, fmt::format("cannot be removed: {}", code.message()));
+  return others.size();
+}
+
+void PointStore::clear() {
+  used_.clear();
+  clear_others();
+}
+
+}  // namespace orrery::study

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Results of a sweep's points in a folder, so that a sweep that was cut off goes on where it was. A result is known by
+// all that it depends on: the resolved experiment, the traces, the version of the program. Files appear whole or not at
+// all, whatever stops the program.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "experiment/experiment.h"
+#include "study/sweep/sweep.h"
+
+namespace orrery::study {
+
+// What the result of an experiment depends on, as 64 hexadecimal digits. Traces count by their sizes and times.
+std::string key_of(const experiment::Experiment& experiment, bool allow_oom);
+
+class PointStore {
+ public:
+  // Makes the folder if there is none. InputError, also where another program has it.
+  explicit PointStore(std::filesystem::path folder);
+  ~PointStore();
+  PointStore(const PointStore&) = delete;
+  PointStore& operator=(const PointStore&) = delete;
+
+  struct Stored {
+    SweepPoint point{};
+    nlohmann::ordered_json result{};  // the document of the run
+  };
+  // By any thread. A file that is damaged is nothing, and counts as such.
+  std::optional<Stored> find(const std::string& key);
+  void keep(const std::string& key, const Stored& stored);
+
+  // Removes what nobody has found or kept here; how many.
+  std::size_t clear_others();
+  // Removes all.
+  void clear();
+  std::size_t found() const { return found_; }
+  const std::vector<std::string>& damaged() const { return damaged_; }
+
+ private:
+  std::filesystem::path file_of(const std::string& key) const { return folder_ / (key + ".json"); }
+
+  const std::filesystem::path folder_;
+  int lock_ = -1;
+  std::mutex mutex_;
+  std::set<std::string> used_;
+  std::size_t found_ = 0;
+  std::vector<std::string> damaged_;  // files
+};
+
+}  // namespace orrery::study

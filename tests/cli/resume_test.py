@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""resume_test.py PROGRAM: a sweep that is cut off goes on where it was, and ends with the bytes of one that never was.
+
+The faults are real ones: signals to the running program, files cut short, folders without permission, a full disk.
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from orrery_program import Checks, Program, scratch_folder, write_files
+
+POINTS = 120
+SWEEP = """\
+title: many points
+experiment:
+  cluster: dgx-a100
+  nodes: 4
+  workload:
+    model: llama2-13b
+    parallel: {tensor: 8, data: rest, zero: 1}
+    batch: {global: 64, micro: 1}
+vary:
+  - key: workload.batch.global
+    values: [%s]
+  - key: cluster.node.fabric.bandwidth
+    values: [x0.5, x0.7, x0.9, x1.1, x1.3]
+""" % ", ".join(str(32 * i) for i in range(1, POINTS // 5 + 1))
+
+
+def files_of(folder):
+    """Those of a sweep but the store's, by name."""
+    return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir()) if path.is_file()}
+
+
+def stored(folder):
+    return sorted(Path(folder, "points").glob("*.json")) if Path(folder, "points").exists() else []
+
+
+def start(program, folder, out):
+    return subprocess.Popen([program.path, "sweep", "sweep.yaml", "--jobs", "1", "--out", out], cwd=folder,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def stop(program, folder, out, number, least):
+    """Sends the signal to a sweep that has added so many points to its folder; what it said."""
+    before = len(stored(Path(folder, out)))
+    running = start(program, folder, out)
+    end = time.monotonic() + 60
+    while len(stored(Path(folder, out))) < before + least and running.poll() is None and time.monotonic() < end:
+        time.sleep(0.002)
+    running.send_signal(number)
+    _, said = running.communicate(timeout=60)
+    return running.returncode, said.decode()
+
+
+def check_killed(program, checks, folder, whole):
+    for _ in range(2):
+        code, said = stop(program, folder, "killed", signal.SIGKILL, 10)
+        checks.check(code == -signal.SIGKILL, "the sweep is killed before its end", f"{code}\n{said}")
+    kept = len(stored(Path(folder, "killed")))
+    checks.check(20 <= kept < POINTS, "its points are kept", kept)
+    again = program.run(["sweep", "sweep.yaml", "--out", "killed"], folder)
+    checks.check(again.code == 0 and f"{kept} of {POINTS} points were there from before" in again.stderr, "it goes on",
+                 again.stderr)
+    checks.check(files_of(Path(folder, "killed")) == whole, "killed twice, it ends with the same bytes")
+    checks.check(len(stored(Path(folder, "killed"))) == POINTS, "and nothing else stays")
+
+
+def check_interrupted(program, checks, folder, whole):
+    code, said = stop(program, folder, "interrupted", signal.SIGINT, 10)
+    kept = len(stored(Path(folder, "interrupted")))
+    checks.check(code == 130 and "error: interrupted" in said
+                 and f"{kept} of {POINTS} points are done and kept in interrupted/points; the same command goes on" in said,
+                 "an interrupted sweep says what there is", f"{code}\n{said}")
+    rows = (Path(folder) / "interrupted" / "points.csv").read_text().splitlines()
+    checks.check(len(rows) == kept + 1, "the table has the points that are done", len(rows))
+    program.run(["sweep", "sweep.yaml", "--out", "interrupted"], folder)
+    checks.check(files_of(Path(folder, "interrupted")) == whole, "interrupted, it ends with the same bytes")
+
+
+def check_damaged(program, checks, folder, whole):
+    out = Path(folder, "whole")
+    files = stored(out)
+    os.truncate(files[0], 50)
+    text = files[1].read_text()
+    files[1].write_text(text.replace('"time_ps":', '"time_ps":1', 1))
+    files[2].write_text(json.dumps({"schema": "orrery.point/1"}))
+    again = program.run(["sweep", "sweep.yaml", "--out", "whole"], folder)
+    checks.check(again.code == 0 and again.stderr.count("is damaged; its point was simulated again") == 3,
+                 "damaged results are told", again.stderr)
+    checks.check(files_of(out) == whole, "and replaced")
+
+
+def check_changed(program, checks, folder, whole):
+    """Other values: what is the same is not simulated again, what is no more is told and removed."""
+    text = SWEEP.replace("values: [32, 64,", "values: [32,").replace("x0.5, ", "x0.6, x0.5, ")
+    write_files(folder, {"sweep.yaml": text})
+    again = program.run(["sweep", "sweep.yaml", "--out", "whole"], folder)
+    same = POINTS - 5
+    checks.check(f"{same} of {POINTS // 5 * 6 - 6} points were there from before" in again.stderr
+                 and "removed 5 results of other experiments or versions from whole/points" in again.stderr,
+                 "a sweep with other values takes what it can", again.stderr)
+    write_files(folder, {"sweep.yaml": SWEEP})
+    fresh = program.run(["sweep", "sweep.yaml", "--out", "whole", "--fresh"], folder)
+    checks.check(fresh.code == 0 and "from before" not in fresh.stderr, "--fresh takes nothing", fresh.stderr)
+    checks.check(files_of(Path(folder, "whole")) == whole, "and gives the same bytes")
+
+
+def check_two(program, checks, folder):
+    running = start(program, folder, "two")
+    end = time.monotonic() + 60
+    while not stored(Path(folder, "two")) and running.poll() is None and time.monotonic() < end:
+        time.sleep(0.002)
+    second = program.run(["sweep", "sweep.yaml", "--out", "two"], folder)
+    checks.check(second.code == 2 and "two: error: another sweep writes to this folder" in second.stderr,
+                 "a second sweep in the same folder is refused", second.stderr)
+    running.communicate(timeout=60)
+    checks.check(running.returncode == 0, "and does not disturb the first")
+
+
+def check_unwritable(program, checks, folder):
+    if os.geteuid() == 0:
+        print("SKIPPED: folders without permission (root may write everywhere)")
+        return
+    closed = Path(folder, "closed")
+    closed.mkdir()
+    closed.chmod(0o500)
+    outcome = program.run(["sweep", "sweep.yaml", "--out", "closed"], folder)
+    closed.chmod(0o700)
+    checks.check(outcome.code == 2 and "closed" in outcome.stderr, "a folder without permission is refused", outcome.stderr)
+
+
+def check_full(program, checks, folder, whole):
+    """A disk of 1 MiB has room for some of the results."""
+    disk = Path(folder, "disk")
+    disk.mkdir()
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True, check=False)
+    if mount.returncode != 0:
+        print(f"SKIPPED: a full disk ({mount.stderr.decode().strip()})")
+        return
+    try:
+        outcome = program.run(["sweep", "sweep.yaml", "--out", "disk"], folder)
+        kept = len(stored(disk))
+        checks.check(outcome.code == 2 and "No space left on device" in outcome.stderr
+                     and f"of {POINTS} points are done and kept" in outcome.stderr and 0 < kept < POINTS,
+                     "a full disk is told, with what is kept", f"{kept}\n{outcome.stderr}")
+        subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
+        again = program.run(["sweep", "sweep.yaml", "--out", "disk"], folder)
+        checks.check(again.code == 0 and "points were there from before" in again.stderr, "with more room it goes on",
+                     again.stderr)
+        checks.check(files_of(disk) == whole, "and ends with the same bytes")
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def main():
+    program, checks = Program(sys.argv[1]), Checks()
+    with scratch_folder() as folder:
+        write_files(folder, {"sweep.yaml": SWEEP})
+        first = program.run(["sweep", "sweep.yaml", "--out", "whole"], folder)
+        checks.check(first.code == 0 and "from before" not in first.stderr, "the sweep runs", first.stderr)
+        whole = files_of(Path(folder, "whole"))
+        checks.check(len(whole) == POINTS + 3, "it has a result of each point", len(whole))
+        check_killed(program, checks, folder, whole)
+        check_interrupted(program, checks, folder, whole)
+        check_damaged(program, checks, folder, whole)
+        check_changed(program, checks, folder, whole)
+        check_two(program, checks, folder)
+        check_unwritable(program, checks, folder)
+        check_full(program, checks, folder, whole)
+    return checks.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
