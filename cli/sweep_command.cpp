@@ -114,6 +114,7 @@ class RunningSweep {
   // Whether it was cut off, with what is there.
   bool tell_interruption() const {
     if (interrupted == 0 || done_ == sweep_.point_count()) return false;
+    if (!out_.empty()) write_points();
     spdlog::error("error: interrupted");
     tell_kept();
     return true;
@@ -146,7 +147,6 @@ class RunningSweep {
 
   void tell_store() {
     if (!store_) return;
-    write_points();
     for (const std::string& file : store_->damaged())
       spdlog::warn("warning: {} is damaged; its point was simulated again", printable(file));
     if (store_->found() > 0)
@@ -202,6 +202,7 @@ int sweep(const SweepCommandOptions& options, const Session& session) {
   if (const std::string& out = session.outputs.out; !out.empty()) {
     const auto written = std::ranges::count_if(points, &study::SweepPoint::ran);
     spdlog::info("wrote {} of {} result-NUMBER.json to {}", written, points.size(), out);
+    write_file(out + "/points.csv", study::sweep_csv(sweep, points));
   }
   if (session.outputs.wants_page())
     answer.page = page_of(fmt::format("orrery sweep {}", options.file), "sweep", answer.document);
