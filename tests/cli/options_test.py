@@ -156,7 +156,7 @@ def check_standard_input(program, checks, folder):
 
 ANSWERS = {  # command: the schema of its document
     "run job.yaml": "orrery.result/1", "compare a100.yaml h100.yaml": "orrery.comparison/1",
-    "sweep sweep.yaml": "orrery.sweep/1", "check job.yaml": "orrery.check/1", "list models": "orrery.list/1",
+    "sweep sweep.yaml": "orrery.sweep/1", "search job.yaml": "orrery.search/1", "check job.yaml": "orrery.check/1", "list models": "orrery.list/1",
     "model show dlrm": "orrery.model/1", "cluster show dgx-a100": "orrery.cluster/1",
     "collective --cluster dgx-a100 --op all_gather -b 1M": "orrery.collective/1",
     "collective --cluster dgx-a100 --op all_gather -b 1M --algo direct --steps": "orrery.steps/1",
@@ -172,7 +172,7 @@ def check_outputs(program, checks, folder):
         checks.check(document.get("schema") == schema, f"`{line} --json -` prints {schema}", printed.stdout[:300] + printed.stderr)
         outcome = program.run([*command, "--json", "answer.json", "--out", f"out/{schema}"], folder)
         written = {str(path.relative_to(folder)): path.stat().st_size for path in
-                   (Path(folder) / "answer.json", *(Path(folder) / "out" / schema).iterdir())}
+                   (Path(folder) / "answer.json", *(Path(folder) / "out" / schema).iterdir()) if path.is_file()}
         said = dict(re.findall(r"^wrote (\S+) \((.*)\)$", outcome.stderr, re.M))
         points = {path for path in written if re.search(r"result-\d+.json$", path)}
         checks.check(set(said) == set(written) - points, f"`{line}` says what it wrote", f"{outcome.stderr}\n{written}")
