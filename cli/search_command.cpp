@@ -50,7 +50,7 @@ void add_range(const std::string& option, const std::string& text, study::PlanRa
   const std::string name = text.substr(0, equals);
   const std::optional<study::PlanKey> key = study::plan_key_named(name);
   if (!key)
-    throw InputError({option}, fmt::format("'{}' is nothing that a plan has", printable(name, 40)),
+    throw InputError({option}, fmt::format("unknown key '{}'", printable(name, 40)),
                      suggestion(name, study::plan_key_names()) + "; other keys of the experiment: --set KEY=VALUE");
   if (*key == study::PlanKey::kData)
     throw InputError({option}, "data parallelism is what the other degrees leave of the devices",
@@ -62,12 +62,12 @@ void add_range(const std::string& option, const std::string& text, study::PlanRa
   for (const std::string& word : split(std::string_view(text).substr(equals + 1))) {
     const std::optional<std::int64_t> value = study::plan_value(*key, word);
     if (!value)
-      throw InputError({option}, fmt::format("'{}' is no value of {}", printable(word, 40), study::name_of(*key)),
+      throw InputError({option}, fmt::format("{}: invalid value '{}'", study::name_of(*key), printable(word, 40)),
                        *key == study::PlanKey::kRecompute  ? "none, selective or full"
                        : *key == study::PlanKey::kSequence ? "true or false"
                        : *key == study::PlanKey::kZero     ? "0, 1, 2 or 3"
                                                            : "a whole number from 1 on");
-    values.push_back(*value);
+    if (std::ranges::find(values, *value) == values.end()) values.push_back(*value);
   }
 }
 
@@ -75,7 +75,7 @@ void add_range(const std::string& option, const std::string& text, study::PlanRa
 double part_of_memory(const std::string& text) {
   const std::optional<double> part = parse_share(text).value;
   if (!part || *part <= 0 || *part > 1)
-    throw InputError({"--max-memory"}, fmt::format("'{}' is no part of a device's memory", printable(text, 40)),
+    throw InputError({"--max-memory"}, fmt::format("invalid share '{}' of a device's memory", printable(text, 40)),
                      "more than 0, at most 100 %: --max-memory 90%");
   return *part;
 }
@@ -119,8 +119,8 @@ void search(const SearchCommandOptions& options, const Session& session) {
   Answer answer{study::search_text(search), study::search_json(search)};
   if (session.outputs.wants_page())
     answer.page = page_of(fmt::format("orrery search {}", options.experiment), "search", answer.document);
-  session.outputs.give(answer);
   if (!options.write.empty()) write_best(options.write, search, request, session);
+  session.outputs.give(answer);
 }
 
 }  // namespace

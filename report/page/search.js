@@ -27,7 +27,7 @@ page.kinds.search = function search({document: found}) {
     ]
   });
   table(
-      section("The best plans"), ["time", "at least", "MFU", "memory", ...keys, "largest part"],
+      section("The best plans"), ["time", "lower bound", "MFU", "memory", ...keys, "largest part"],
       found.best.map((one) => [
         [one.iteration_time_s, timeText(one.iteration_time_s)], [one.bound_s, timeText(one.bound_s)],
         [one.mfu ?? 0, percent(one.mfu ?? 0)], [one.memory_bytes, bytesText(one.memory_bytes)],
@@ -35,8 +35,8 @@ page.kinds.search = function search({document: found}) {
       "The best plans");
   if (found.refused.length)
     table(
-        section("Plans that cannot be"), ["plans", "why, of the first"],
-        found.refused.map((one) => [[one.plans, String(one.plans)], one.reason]), "Plans that cannot be");
+        section("Infeasible plans"), ["plans", "the first because"],
+        found.refused.map((one) => [[one.plans, String(one.plans)], one.reason]), "Infeasible plans");
 
   function mark(one) {
     return {

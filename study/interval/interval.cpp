@@ -140,12 +140,16 @@ ErrorInterval interval_of(const RunKind& run, std::span<const MeasuredError> err
   Pool pool = pool_of(circle, run, errors);
   while (pool.runs_of_family.size() < kLeastFamilies && circle < widest) pool = pool_of(++circle, run, errors);
   const std::size_t narrow = circle;
-  const std::string beyond = beyond_of(run, pool);
+  // An operation that nobody measured is like no other.
+  const bool is_known = std::ranges::any_of(
+      errors, [&](const MeasuredError& one) { return one.kind.words.front() == run.words.front(); });
+  const std::string beyond = is_known ? beyond_of(run, pool) : run.words.front();
   if (!beyond.empty() && circle < widest) pool = pool_of(++circle, run, errors);
   const double tail = tail_of(pool.runs_of_family.size());
   ErrorInterval interval = interval_in(pool, beyond.empty() ? tail : tail / 2);
   interval.of = name_of_circle(circle, run, schema);
-  if (!beyond.empty()) interval.beyond = fmt::format("{} with {}", name_of_circle(narrow, run, schema), beyond);
+  if (!beyond.empty())
+    interval.beyond = is_known ? fmt::format("{} with {}", name_of_circle(narrow, run, schema), beyond) : beyond;
   return interval;
 }
 

@@ -9,8 +9,8 @@
 // of how many its family has, which are alike; and as the next one is of another family, of n families the share (0.1
 // (n + 1) - 0.5) / n is left out on a side, which of five is next to nothing.
 //
-// A run beyond what was measured (more devices, another precision) gets the interval of the next wider circle of
-// comparable runs, with half as much left out.
+// A run beyond what was measured (more devices, another precision, a first word that no run has) gets the interval of
+// the next wider circle of comparable runs, if there is one, with half as much left out.
 #pragma once
 
 #include <compare>

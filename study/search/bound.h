@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -36,12 +37,14 @@ class PlanBounds {
   // The operators on whichever type of device is fastest.
   class FastestDevice;
 
-  Duration least_collective(const workload::TrainingSpec& training, const workload::RankGrid& grid,
-                            workload::GroupFamily family, CollectiveKind kind, Bytes bytes);
+  // Of the groups of a family, all that there are; none where that is not known.
+  std::vector<const collectives::GroupShape*> shapes_of(const workload::RankGrid& grid, workload::GroupFamily family);
+  Duration least_collective(std::span<const collectives::GroupShape* const> shapes, CollectiveKind kind,
+                            Bytes bytes) const;
 
   const experiment::Experiment& experiment_;
   std::vector<system::OperatorModel> models_;  // by type of device
-  std::vector<DeviceId> placement_;            // by rank; empty where groups of a family need not be alike
+  std::vector<DeviceId> placement_;            // by rank; empty where groups need not lie regularly
   std::map<std::vector<DeviceId>, collectives::GroupShape> shapes_;
 };
 

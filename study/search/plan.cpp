@@ -44,14 +44,23 @@ std::vector<std::int64_t> divisors_of(std::int64_t number, std::int64_t most) {
   return divisors;
 }
 
+// Whether layers divide where the embedding and the head count as one each.
+bool has_room_for_ends(const workload::TransformerSpec& model, std::int64_t chunks) {
+  return chunks > 1 && (model.layers + 2) % chunks == 0 && model.layers >= 2 * chunks - 2;
+}
+
 // Those that chunks have one behind the other; empty: as many each.
 std::vector<std::int64_t> layers_of(const workload::TrainingSpec& base, std::int64_t chunks) {
   const workload::TransformerSpec* model = base.transformer();
-  if (model == nullptr || model->layers % chunks == 0 || (model->layers + 2) % chunks != 0) return {};
-  const std::int64_t each = (model->layers + 2) / chunks;
-  if (chunks < 2 || each < 2) return {};
-  std::vector<std::int64_t> layers(static_cast<std::size_t>(chunks), each);
-  --layers.front(), --layers.back();
+  if (model == nullptr || model->layers % chunks == 0 || model->layers < chunks) return {};
+  if (has_room_for_ends(*model, chunks)) {
+    std::vector<std::int64_t> layers(static_cast<std::size_t>(chunks), (model->layers + 2) / chunks);
+    --layers.front(), --layers.back();
+    return layers;
+  }
+  std::vector<std::int64_t> layers(static_cast<std::size_t>(chunks), model->layers / chunks);
+  const std::int64_t longer = model->layers % chunks;
+  for (std::int64_t i = 0; i < longer; ++i) ++layers[static_cast<std::size_t>((chunks - longer) / 2 + i)];
   return layers;
 }
 
@@ -98,9 +107,9 @@ class Enumeration {
       case PlanKey::kTensor:
         return model == nullptr ? std::vector<std::int64_t>{1} : divisors_of(devices_, model->heads);
       case PlanKey::kPipeline:
-        return model == nullptr ? std::vector<std::int64_t>{1} : divisors_of(rest(), model->layers + 2);
+        return model == nullptr ? std::vector<std::int64_t>{1} : divisors_of(rest(), model->layers);
       case PlanKey::kVirtualStages:
-        return virtual_stages();
+        return virtual_stages(allowed);
       case PlanKey::kContext:
         if (model == nullptr) return {1};
         return divisors_of(
@@ -109,7 +118,8 @@ class Enumeration {
         return {rest()};
       case PlanKey::kExpert:
         if (model == nullptr || model->experts == 0) return {1};
-        return divisors_of(model->experts, plan_[PlanKey::kData] * plan_[PlanKey::kContext] * plan_[PlanKey::kTensor]);
+        return divisors_of(model->experts, plan_[PlanKey::kData] * plan_[PlanKey::kContext] *
+                                               (base_.parallel.expert_tensor == 1 ? plan_[PlanKey::kTensor] : 1));
       case PlanKey::kZero:
         return plan_[PlanKey::kData] * plan_[PlanKey::kContext] > 1 || base_.parallel.both_ways
                    ? std::vector<std::int64_t>{0, 1, 2, 3}
@@ -125,13 +135,16 @@ class Enumeration {
     return {};
   }
 
-  std::vector<std::int64_t> virtual_stages() const {
+  // Those that layers divide among.
+  std::vector<std::int64_t> virtual_stages(const std::vector<std::int64_t>& allowed) const {
     const std::int64_t stages = plan_[PlanKey::kPipeline];
     if (!is_one_behind_the_other(base_.schedule)) return {base_.virtual_stages};
+    const workload::TransformerSpec* model = base_.transformer();
+    if (model == nullptr || stages == 1) return {1};
+    if (!allowed.empty()) return allowed;
     std::vector<std::int64_t> values = {1};
-    const std::int64_t layers = base_.transformer() == nullptr ? 0 : base_.transformer()->layers;
-    for (std::int64_t v = 2; stages > 1 && v <= std::min(kMostVirtualStages, layers / stages + 1); ++v)
-      if (layers % (stages * v) == 0 || !layers_of(base_, stages * v).empty()) values.push_back(v);
+    for (std::int64_t v = 2; v <= kMostVirtualStages && stages * v <= model->layers; ++v)
+      if (model->layers % (stages * v) == 0 || has_room_for_ends(*model, stages * v)) values.push_back(v);
     return values;
   }
 
@@ -139,11 +152,10 @@ class Enumeration {
     const std::int64_t data = plan_[PlanKey::kData];
     if (base_.global_batch % data != 0) return {1};
     const std::int64_t of_replica = base_.global_batch / data;
+    if (!allowed.empty()) return allowed;
+    if (base_.transformer() == nullptr) return divisors_of(of_replica, of_replica);
     std::vector<std::int64_t> values;
-    if (allowed.empty())
-      for (std::int64_t micro = 1; micro <= of_replica && of_replica % micro == 0; micro *= 2) values.push_back(micro);
-    for (const std::int64_t micro : allowed)
-      if (of_replica % micro == 0) values.push_back(micro);
+    for (std::int64_t micro = 1; micro <= of_replica && of_replica % micro == 0; micro *= 2) values.push_back(micro);
     return values;
   }
 
@@ -153,6 +165,19 @@ class Enumeration {
   Plan plan_;
   std::vector<Plan> plans_;
 };
+
+// What belongs to full recomputation, to experts on several ranks, to sharding.
+void drop_what_means_nothing(workload::TrainingSpec& training) {
+  if (training.recompute != workload::Recompute::kFull) training.keep = {};
+  if (training.parallel.expert == 1) {
+    training.parallel.expert_skew = 0;
+    training.experts.dispatch = {};
+    training.experts.overlap_shared = false;
+  }
+  const std::int64_t shard = training.parallel.shard;
+  if (shard > 0 && (training.parallel.zero == 0 || training.parallel.replicas() % shard != 0))
+    training.parallel.shard = 0;
+}
 
 std::int64_t& degree(workload::TrainingSpec& training, ParallelDimension dimension) {
   return training.parallel.degrees[static_cast<std::size_t>(dimension)];
@@ -223,6 +248,7 @@ workload::TrainingSpec with_plan(const workload::TrainingSpec& base, const Plan&
   training.micro_batch = plan[PlanKey::kMicro];
   training.recompute = static_cast<workload::Recompute>(plan[PlanKey::kRecompute]);
   training.virtual_stages = plan[PlanKey::kVirtualStages];
+  drop_what_means_nothing(training);
   if (is_one_behind_the_other(base.schedule))
     training.schedule = training.virtual_stages > 1 ? workload::ScheduleKind::kInterleaved
                                                     : workload::ScheduleKind::kOneForwardOneBackward;
@@ -240,13 +266,29 @@ std::vector<std::string> settings_of(const workload::TrainingSpec& base, const P
     settings.push_back(fmt::format("{}={}", kKeys[i].path, value_text(static_cast<PlanKey>(i), plan.values[i])));
   if (is_one_behind_the_other(base.schedule))
     settings.push_back(fmt::format("workload.schedule.kind={}", workload::name_of(training.schedule)));
+  if (training.keep != base.keep) settings.emplace_back("workload.keep=[]");
+  if (training.parallel.expert_skew != base.parallel.expert_skew)
+    settings.emplace_back("workload.parallel.expert_skew=0");
+  if (training.experts.dispatch.name != base.experts.dispatch.name)
+    settings.push_back(fmt::format("workload.experts.dispatch={}", training.experts.dispatch.name));
+  if (training.experts.overlap_shared != base.experts.overlap_shared)
+    settings.emplace_back("workload.experts.overlap_shared=false");
+  if (training.parallel.shard != base.parallel.shard) settings.emplace_back("workload.parallel.shard=0");
   if (!base.pipeline_layers.empty() || !training.pipeline_layers.empty())
     settings.push_back(fmt::format("workload.pipeline_layers=[{}]", fmt::join(training.layers_of_stages(), ", ")));
   return settings;
 }
 
 std::vector<Plan> all_plans(const workload::TrainingSpec& base, std::int64_t devices, const PlanRanges& ranges) {
-  return Enumeration(base, devices, ranges).take();
+  std::vector<Plan> plans = Enumeration(base, devices, ranges).take();
+  const Plan own = plan_of(base);
+  const auto is_allowed = [&](std::size_t key) {
+    return ranges[key].empty() || std::ranges::find(ranges[key], own.values[key]) != ranges[key].end();
+  };
+  bool belongs = base.parallel.ranks() == devices && std::ranges::find(plans, own) == plans.end();
+  for (std::size_t key = 0; key < kPlanKeyCount; ++key) belongs = belongs && is_allowed(key);
+  if (belongs) plans.push_back(own);
+  return plans;
 }
 
 }  // namespace orrery::study

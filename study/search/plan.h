@@ -5,9 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,9 +49,9 @@ std::optional<std::int64_t> plan_value(PlanKey key, std::string_view text);
 
 // Of a job as its experiment has it.
 Plan plan_of(const workload::TrainingSpec& training);
-// The job with another plan. Layers are spread over its stages evenly; where they cannot be, so that the first and the
-// last one have a layer less, in place of the embedding and the head; where that does not go either, the job does not
-// pass check_training().
+// The job with another plan; what means nothing under it is dropped. Layers stay where they are if the stages do. Else
+// they are spread evenly; where they cannot be, so that the first and the last one have a layer less, in place of the
+// embedding and the head; where that does not go either, the ones in the middle have one more.
 workload::TrainingSpec with_plan(const workload::TrainingSpec& base, const Plan& plan);
 // The same as settings of the experiment (a.b=v).
 std::vector<std::string> settings_of(const workload::TrainingSpec& base, const Plan& plan);
@@ -61,10 +59,11 @@ std::vector<std::string> settings_of(const workload::TrainingSpec& base, const P
 // What the keys may be; empty: whatever makes sense.
 using PlanRanges = std::array<std::vector<std::int64_t>, kPlanKeyCount>;
 
-// All plans of as many ranks as there are devices, each once: of what changes nothing (sequence parallelism without
-// tensor parallelism, ZeRO of one replica) there is one. Degrees are divisors, micro-batches powers of two, and context
-// parallelism leaves a rank at least 1,024 tokens of a sequence, unless `ranges` have others. Not all of them pass
-// check_training().
+// All plans of as many ranks as there are devices, each once, that of the job among them: of what changes nothing
+// (sequence parallelism without tensor parallelism, ZeRO of one replica) there is one. Degrees are divisors,
+// micro-batches powers of two (any divisor where a model is no transformer), virtual stages at most 16 among which
+// layers divide, and context parallelism leaves a rank at least 1,024 tokens of a sequence, unless `ranges` have
+// others. Not all of them pass check_training().
 std::vector<Plan> all_plans(const workload::TrainingSpec& base, std::int64_t devices, const PlanRanges& ranges);
 
 }  // namespace orrery::study

@@ -96,6 +96,7 @@ class Searcher {
     search_.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
     const Bytes capacity = std::ranges::min(base_->devices, {}, &system::DeviceSpec::memory_capacity).memory_capacity;
     search_.capacity = Bytes(static_cast<std::int64_t>(static_cast<double>(capacity.count()) * request.most_memory));
+    search_.device_memory = capacity;
     search_.asked = request.best;
     search_.job = experiment::model_text(training_of(*base_).model);
     search_.devices = fmt::format("{} devices {}", base_->fabric.device_count(), base_->devices_text());
@@ -130,13 +131,21 @@ class Searcher {
           for (std::size_t i = chunk * kChunk; i < std::min(plans.size(), (chunk + 1) * kChunk); ++i) {
             const workload::TrainingSpec training = with_plan(training_of(*base_), plans[i]);
             checked[i].refusal = refusal_of(training);
-            if (checked[i].refusal.empty()) checked[i].bound = bounds.of(training, search_.capacity);
+            try {
+              if (checked[i].refusal.empty()) checked[i].bound = bounds.of(training, search_.capacity);
+            } catch (const InputError& error) {  // of a library that cannot run its collectives
+              checked[i].refusal = error.problems().front().message;
+            }
           }
         },
         [&](std::uint64_t done, std::uint64_t total) {
           if (progress_) progress_("chunks of plans", done, total);
         });
     return checked;
+  }
+
+  static FoundPlan found_plan(const Plan& plan, const PlanBounds::Bound& bound) {
+    return {plan, bound.memory, bound.in_use, bound.time, {}, {}, {}, {}};
   }
 
   // Where recomputation has nothing to choose from (flash attention keeps no scores), selective is none.
@@ -150,10 +159,11 @@ class Searcher {
   void sort_out() {
     const std::vector<Plan> plans = all_plans(training_of(*base_), base_->fabric.device_count(), request_.ranges);
     search_.plans = plans.size();
+    warn_of_values(plans);
     const std::vector<Checked> checked = check(plans);
     std::map<std::string, RefusedPlans> refused;
     for (std::size_t i = 0; i < plans.size(); ++i) {
-      const FoundPlan one{plans[i], checked[i].bound.memory, checked[i].bound.time, {}, {}, {}, {}};
+      const FoundPlan one = found_plan(plans[i], checked[i].bound);
       if (!checked[i].refusal.empty()) {
         RefusedPlans& reason = refused[without_numbers(checked[i].refusal)];
         if (reason.count++ == 0) reason.reason = checked[i].refusal, reason.first = plans[i];
@@ -169,6 +179,19 @@ class Searcher {
     for (auto& [kind, reason] : refused) search_.refused.push_back(std::move(reason));
     std::ranges::stable_sort(search_.refused, std::ranges::greater{}, &RefusedPlans::count);
     std::ranges::stable_sort(search_.found, {}, &FoundPlan::bound);
+  }
+
+  // Says so where a value that was asked for is of no plan.
+  void warn_of_values(const std::vector<Plan>& plans) {
+    for (std::size_t key = 0; key < kPlanKeyCount; ++key)
+      for (const std::int64_t value : request_.ranges[key])
+        if (std::ranges::none_of(plans, [&](const Plan& plan) { return plan.values[key] == value; }))
+          search_.warnings.push_back(
+              {Severity::kWarning,
+               {request_.file},
+               fmt::format("no plan that fills the {} has {} {}", search_.devices, name_of(static_cast<PlanKey>(key)),
+                           value_text(static_cast<PlanKey>(key), value)),
+               ""});
   }
 
   void simulate(FoundPlan& found) {
@@ -191,14 +214,13 @@ class Searcher {
   // The plan of the experiment itself, to tell how far it is from the best.
   void simulate_given() {
     const workload::TrainingSpec& training = training_of(*base_);
-    FoundPlan given{plan_of(training), {}, {}, {}, {}, {}, {}};
     if (training.parallel.ranks() != base_->fabric.device_count()) return;
     if (const std::string refusal = refusal_of(training); !refusal.empty()) {
       search_.given_refusal = refusal;
       return;
     }
     const PlanBounds::Bound bound = PlanBounds(*base_).of(training, search_.capacity);
-    given.memory = bound.memory, given.bound = bound.time;
+    FoundPlan given = found_plan(plan_of(training), bound);
     simulate(given);
     if (given.time)
       search_.given = std::move(given);
@@ -223,10 +245,11 @@ class Searcher {
     const std::size_t most = std::min(found.size(), request_.budget.value_or(found.size()));
     while (next < most) {
       const std::optional<Duration> beat = time_to_beat();
-      if (!request_.simulates_all && beat && found[next].bound > *beat) break;
+      if (!request_.simulates_all && search_.bounds_hold && beat && found[next].bound > *beat) break;
       const std::size_t end = std::min(next + kRound, most);
       in_parallel(end - next, request_.jobs, [&](std::size_t i) { simulate(found[next + i]); });
-      next = end;
+      for (; next < end; ++next)
+        if (found[next].time && found[next].bound > *found[next].time) search_.bounds_hold = false;
       if (progress_) progress_("plans", next, found.size());
     }
     const auto done = found.begin() + static_cast<long>(next);
@@ -263,7 +286,7 @@ class Searcher {
     }
     throw InputError(
         {request_.file},
-        fmt::format("none of {} plans can be simulated; of most: {}", search_.plans, search_.refused.front().reason),
+        fmt::format("none of {} plans is feasible; most: {}", search_.plans, search_.refused.front().reason),
         "another number of nodes, another batch size, or other values of --vary or --fix");
   }
 
@@ -277,6 +300,7 @@ class Searcher {
 }  // namespace
 
 std::optional<Duration> Search::next_bound() const {
+  if (!bounds_hold && simulated < found.size()) return Duration{};
   if (simulated == found.size()) return std::nullopt;
   return found[simulated].bound;
 }

@@ -38,6 +38,7 @@ struct SearchRequest {
 struct FoundPlan {
   Plan plan;
   Bytes memory;                     // of the fullest rank
+  Bytes in_use;                     // with libraries and what the allocator cannot use
   Duration bound{};                 // of an iteration, at least
   std::optional<Duration> time;     // if it was simulated
   report::TrainingFigures figures;  // likewise
@@ -45,7 +46,7 @@ struct FoundPlan {
   std::string refusal;              // why it could not be, in a phrase
 };
 
-// Plans that are none, for one reason.
+// Infeasible plans, for one reason.
 struct RefusedPlans {
   std::size_t count = 0;
   std::string reason;  // of the first
@@ -62,8 +63,10 @@ struct Search {
   Bytes capacity;                         // what a plan may need
   std::vector<FoundPlan> found;           // that fit: the fastest first, then those not simulated by their bounds
   std::size_t simulated = 0;
+  bool bounds_hold = true;  // else all were simulated
+  Bytes device_memory;
   std::size_t asked = 0;                           // how many of the best
-  std::optional<FoundPlan> given;                  // the plan of the experiment, if it fits and fills the cluster
+  std::optional<FoundPlan> given;                  // the plan of the experiment, if it fills the cluster
   std::optional<std::string> given_refusal;        // why it does not
   std::vector<std::vector<std::string>> settings;  // of the best, as `run --set` takes them
   std::vector<Problem> warnings;

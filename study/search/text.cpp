@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -43,7 +45,7 @@ std::string bound_by(const FoundPlan& plan) {
 std::string plans_text(std::span<const FoundPlan> plans, bool numbered) {
   report::Table table;
   if (numbered) table.column("");
-  for (const char* heading : {"time", "at least", "MFU", "memory"}) table.column(heading);
+  for (const char* heading : {"time", "lower bound", "MFU", "memory"}) table.column(heading);
   std::vector<PlanKey> keys;
   const Plan plain;
   for (const PlanKey key : kColumns)
@@ -64,8 +66,9 @@ std::string plans_text(std::span<const FoundPlan> plans, bool numbered) {
   return table.text();
 }
 
-// Of the plans that are faster than all with less memory, the fastest first, each with so much less than the one before.
-std::vector<FoundPlan> front_of(const Search& search) {
+// Of the plans that are faster than all with less memory, the fastest first, each with so much less than the one
+// before.
+std::vector<FoundPlan> pareto_front(const Search& search) {
   constexpr double kLess = 0.9;
   std::vector<FoundPlan> front;
   for (std::size_t i = 0; i < search.simulated; ++i) {
@@ -94,21 +97,24 @@ std::string difference_text(const FoundPlan& slow, const FoundPlan& fast) {
   return text;
 }
 
+std::string plans_are(std::size_t count) { return count == 1 ? "1 plan is" : fmt::format("{} plans are", count); }
+
 std::string given_text(const Search& search) {
-  if (search.given_refusal) return fmt::format("the plan of the experiment cannot be: {}\n", *search.given_refusal);
+  if (search.given_refusal) return fmt::format("the plan of the experiment is infeasible: {}\n", *search.given_refusal);
   if (!search.given || search.simulated == 0) return {};
   const FoundPlan& given = *search.given;
   const FoundPlan& best = search.found.front();
   if (given.plan == best.plan) return "the plan of the experiment is the best\n";
+  const auto end = search.found.begin() + static_cast<long>(search.simulated);
   const auto faster =
-      std::ranges::count_if(search.found.begin(), search.found.begin() + static_cast<long>(search.simulated),
-                            [&](const FoundPlan& one) { return *one.time < *given.time; });
+      std::count_if(search.found.begin(), end, [&](const FoundPlan& one) { return *one.time < *given.time; });
   const bool is_exact = !search.next_bound() || *search.next_bound() >= *given.time;
+  const double more = seconds(*given.time) / seconds(*best.time) - 1;
   std::string text =
-      fmt::format("the plan of the experiment ({}) takes {}, {:.1f} % more than the best; {}{} faster\n",
-                  plan_text(given.plan), rounded(*given.time), 100 * (seconds(*given.time) / seconds(*best.time) - 1),
-                  is_exact ? "" : "at least ", faster == 1 ? "1 plan is" : fmt::format("{} plans are", faster));
-  if (*given.time > *best.time) text += fmt::format("  in it: {}\n", difference_text(given, best));
+      fmt::format("the plan of the experiment ({}) takes {}, {:.1f} % {} than the best; {}{} faster\n",
+                  plan_text(given.plan), rounded(*given.time), 100 * std::abs(more), more < 0 ? "less" : "more",
+                  is_exact ? "" : "at least ", plans_are(static_cast<std::size_t>(faster)));
+  if (more > 0) text += fmt::format("  its difference: {}\n", difference_text(given, best));
   if (given.memory > search.capacity)
     text += fmt::format("  it needs {} of memory, more than the {} that plans may need here\n", rounded(given.memory),
                         rounded(search.capacity));
@@ -118,25 +124,39 @@ std::string given_text(const Search& search) {
 std::string proof_text(const Search& search) {
   const std::optional<Duration> bound = search.next_bound();
   const std::size_t shown = std::min(search.asked, search.simulated);
-  if (!bound) return fmt::format("all of them were simulated\n");
-  std::string text = fmt::format("{} were simulated; no other takes less than {}", search.simulated, rounded(*bound));
+  if (!bound)
+    return fmt::format("all {} simulated{}\n", search.simulated, search.bounds_hold ? "" : ", for bounds did not hold");
+  std::string text = fmt::format("{} simulated", search.simulated);
+  if (*bound == Duration{}) return text + "; of the others no bound is known\n";
+  text += fmt::format("; no other takes less than {}", rounded(*bound));
   if (const std::size_t proven = std::min(search.proven(), shown); proven < shown) {
     const double best = seconds(*search.found.front().time);
-    text += proven > 0 ? fmt::format(": only the first {} are proven", proven)
+    text += proven > 0 ? fmt::format(": the first {} are proven", proven)
                        : fmt::format(": the best of all may take {:.1f} % less than the first",
                                      100 * (1 - seconds(*bound) / best));
   }
   return text + "\n";
 }
 
+// What fits by its arithmetic may still run out of memory.
+std::string tight_text(const Search& search, std::span<const FoundPlan> plans) {
+  const auto tight =
+      std::ranges::count_if(plans, [&](const FoundPlan& one) { return one.in_use > search.device_memory; });
+  if (tight == 0) return {};
+  const FoundPlan& fullest = *std::ranges::max_element(plans, {}, &FoundPlan::in_use);
+  return fmt::format(
+      "{} of these may run out of memory: with libraries and what the allocator cannot use, up to {} of {}\n", tight,
+      rounded(fullest.in_use), rounded(search.device_memory));
+}
+
 std::string refusals_text(const Search& search) {
   constexpr std::size_t kShown = 6;
   report::Table table;
   table.column("plans");
-  table.column("why not, of the first", report::Table::Align::kLeft);
+  table.column("infeasible, the first because", report::Table::Align::kLeft);
   if (search.too_large > 0)
     table.row({fmt::format("{}", search.too_large),
-               fmt::format("need more than {} of memory; the least {} ({})", rounded(search.capacity),
+               fmt::format("of more than {} of memory; the least {} ({})", rounded(search.capacity),
                            rounded(search.least_memory->memory), plan_text(search.least_memory->plan))});
   for (std::size_t i = 0; i < std::min(kShown, search.refused.size()); ++i)
     table.row({fmt::format("{}", search.refused[i].count), printable(search.refused[i].reason, 110)});
@@ -178,8 +198,9 @@ std::string search_text(const Search& search) {
   std::string text = fmt::format("{} on {}\n{} plans fill them, {} fit {} of memory; ", search.job, search.devices,
                                  search.plans, search.found.size(), rounded(search.capacity)) +
                      proof_text(search) + "\n" + plans_text(std::span(search.found).first(shown), true);
+  text += tight_text(search, std::span(search.found).first(shown));
   text += "\n" + given_text(search);
-  const std::vector<FoundPlan> front = front_of(search);
+  const std::vector<FoundPlan> front = pareto_front(search);
   if (front.size() > 1) text += "\nfor less memory, of those simulated:\n\n" + plans_text(front, false);
   text += refusals_text(search);
   if (!search.settings.empty()) {
@@ -218,7 +239,7 @@ Json search_json(const Search& search) {
   for (const RefusedPlans& one : search.refused)
     document["refused"].push_back({{"plans", one.count},
                                    {"reason", one.reason},
-                                   {"first", plan_json({one.first, {}, {}, {}, {}, {}, {}})["plan"]}});
+                                   {"first", plan_json({one.first, {}, {}, {}, {}, {}, {}, {}})["plan"]}});
   return document;
 }
 

@@ -121,7 +121,7 @@ OTHERS = {
                    lambda data: [min(point["iteration_time_s"] for point in data["points"])]),
     "search.html": (
         ["search", STUDIES / "llama2-13b-four-nodes.yaml", "--fix", "sequence=true", "--vary", "zero=1", "--vary", "context=1"],
-        ["Time against memory", "The best plans", "Plans that cannot be"],
+        ["Time against memory", "The best plans", "Infeasible plans"],
         lambda data: [data["best"][0]["iteration_time_s"]]),
     "collective.html": (
         ["collective", "--cluster", "dgx-a100", "--op", "all_reduce", "-b", "1K", "-e", "1G", "-f", "4"],

@@ -91,6 +91,12 @@ struct RingExchange {
 
 using Action = std::variant<Compute, Collective, RingExchange>;
 
+// Whether it is a weight gradient, which may come in a pass of its own (PassKind::kWeight).
+inline bool is_weight_gradient(const Action& action) {
+  const auto* compute = std::get_if<Compute>(&action);
+  return compute != nullptr && compute->weight_gradient;
+}
+
 struct LayerProgram {
   std::string name;         // "embedding", "layer", "head"
   std::int64_t repeat = 1;  // how many of it follow one another

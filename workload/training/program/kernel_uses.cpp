@@ -32,10 +32,8 @@ class Tally {
  private:
   void add(const std::vector<Action>& actions, PassKind kind, bool splits, std::int64_t times) {
     for (const Action& action : actions) {
-      const auto* compute = std::get_if<Compute>(&action);
-      const bool put_off = compute != nullptr && compute->weight_gradient;
-      if ((splits || kind == PassKind::kWeight) && put_off != (kind == PassKind::kWeight)) continue;
-      if (compute != nullptr) add(*compute, times);
+      if (!is_in_pass(action, kind, splits)) continue;
+      if (const auto* compute = std::get_if<Compute>(&action)) add(*compute, times);
       if (const auto* ring = std::get_if<RingExchange>(&action))
         for (const Operator& op : ring->operators) add(op, ring->blocks * times);
     }

@@ -47,11 +47,9 @@ class LayerWork {
   LeastWork of(const std::vector<Action>& actions, PassKind kind, bool splits) const {
     LeastWork work;
     for (const Action& action : actions) {
-      const auto* compute = std::get_if<Compute>(&action);
-      const bool put_off = compute != nullptr && compute->weight_gradient;
-      if ((splits || kind == PassKind::kWeight) && put_off != (kind == PassKind::kWeight)) continue;
-      if (compute != nullptr) {
-        const bool is_beside = compute->beside_collective || (put_off && kind == PassKind::kBackward);
+      if (!is_in_pass(action, kind, splits)) continue;
+      if (const auto* compute = std::get_if<Compute>(&action)) {
+        const bool is_beside = compute->beside_collective || (compute->weight_gradient && kind == PassKind::kBackward);
         work = work + LeastWork{compute->cost.time, is_beside ? Duration{} : compute->cost.time};
       } else if (const auto* collective = std::get_if<Collective>(&action)) {
         if (!collective->beside_next)
@@ -73,12 +71,15 @@ struct StageWork {
   LeastWork all;               // of the passes of an iteration
   Duration forward{};          // in line, of a micro-batch through the first chunk
   Duration backward{};         // likewise
+  Duration update{};           // of the optimizer
   bool ends_backward = false;  // its last pass is the backward one of the last micro-batch through the first chunk
 };
 
-StageWork work_of(const StageRequest& request, LayerWork& layers) {
+StageWork work_of(const StageRequest& request, const OperatorTimes& times, LayerWork& layers) {
   const TrainingSpec& training = *request.training;
   StageWork work;
+  if (const Bytes traffic = optimizer_traffic(request); traffic.count() > 0 && training.is_flushed())
+    work.update = times.time(ElementWise{ElementWiseKind::kOptimizer, traffic});
   const auto of_chunk = [&](std::uint32_t chunk, PassKind kind, bool splits) {
     LeastWork sum;
     for (const StageLayer& layer : request.chunks[chunk]) sum = sum + layers.of(*layer.layer, kind, splits);
@@ -111,28 +112,38 @@ StageWork work_of(const StageRequest& request, LayerWork& layers) {
 
 Duration least_iteration(const StageRequests& requests, const OperatorTimes& times,
                          const LeastCollective& collectives) {
+  const TrainingSpec& training = *requests.all().front().training;
+  // The time is counted from the last rank's broadcast on, when others are at work already.
+  if (training.initial_broadcast) return {};
   LayerWork layers(collectives);
   const std::size_t loads = requests.loads();
-  const TrainingSpec& training = *requests.all().front().training;
-  Duration least{}, head{}, tail{};
+  Duration least{}, head{};
+  std::vector<StageWork> before;  // of every stage, the least of its loads: ranks of other stages may have any
   for (std::size_t first = 0; first < requests.all().size(); first += loads) {
-    // Ranks of other stages may have any of the loads.
-    Duration forward = Duration::max(), backward = Duration::max();
+    StageWork lightest;
     for (const StageRequest& request : requests.all().subspan(first, loads)) {
-      const StageWork work = work_of(request, layers);
-      Duration update{};
-      if (const Bytes traffic = optimizer_traffic(request); traffic.count() > 0 && training.is_flushed())
-        update = times.time(ElementWise{ElementWiseKind::kOptimizer, traffic});
-      const Duration through = saturating_add(head, work.ends_backward ? tail : Duration{}) / training.iterations;
-      const Duration body =
-          std::max(saturating_add(saturating_add(through, work.all.in_line), update),
-                   saturating_add(saturating_add(head / training.iterations, work.all.computing), update));
-      least = std::max(least, body);
-      forward = std::min(forward, work.forward);
-      backward = std::min(backward, work.backward);
+      const StageWork work = work_of(request, times, layers);
+      // Behind its last pass it updates, while the stages before it go backward and then update, too.
+      Duration end = work.update;
+      Duration backward{};
+      for (std::size_t stage = before.size(); work.ends_backward && stage-- > 0;) {
+        backward = saturating_add(backward, before[stage].backward);
+        end = std::max(end, saturating_add(backward, before[stage].update));
+      }
+      const std::int64_t others = training.iterations - 1;
+      const Duration updates = saturating_multiply_add({}, work.update, others);
+      const Duration in_line =
+          saturating_add(work.all.in_line, saturating_add(head, saturating_add(updates, end)) / training.iterations);
+      const Duration computing =
+          saturating_add(work.all.computing, saturating_add(head / training.iterations, work.update));
+      least = std::max({least, in_line, computing});
+      const bool is_first = &request == &requests.all()[first];
+      lightest.forward = is_first ? work.forward : std::min(lightest.forward, work.forward);
+      lightest.backward = is_first ? work.backward : std::min(lightest.backward, work.backward);
+      lightest.update = is_first ? work.update : std::min(lightest.update, work.update);
     }
-    head = saturating_add(head, forward);
-    tail = saturating_add(tail, backward);
+    before.push_back(lightest);
+    head = saturating_add(head, lightest.forward);
   }
   return least;
 }

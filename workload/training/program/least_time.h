@@ -15,9 +15,9 @@ namespace orrery::workload {
 using LeastCollective = std::function<Duration(GroupFamily family, CollectiveKind kind, Bytes bytes)>;
 
 // Of an iteration, mean over all of the job. A rank computes one kernel at a time, and what is in line in its program
-// waits for what is before it; the first pass of a pipeline stage waits for one of every stage before it, and where the
-// last one is a backward pass, one of each of these stages waits for it. Exchanges of gradients and parameters count as
-// nothing, and so does what goes from stage to stage.
+// waits for what is before it, the optimizer's update last; the first pass of a pipeline stage waits for one of every
+// stage before it, and where the last one is a backward pass, one of each of these stages waits for it. Exchanges of
+// gradients and parameters count as nothing, and so does what goes from stage to stage.
 Duration least_iteration(const StageRequests& requests, const OperatorTimes& times, const LeastCollective& collectives);
 
 }  // namespace orrery::workload

@@ -157,11 +157,8 @@ class LayerWriter {
   void write(const StageUnit& unit, const std::vector<Action>& actions, Direction direction) {
     const std::vector<std::string>& names = names_of(*unit.layer, actions, direction);
     for (std::size_t i = 0; i < actions.size(); ++i) {
-      const auto* compute = std::get_if<Compute>(&actions[i]);
-      const bool put_off = compute != nullptr && compute->weight_gradient;
-      const bool is_apart = unit.pass.splits || unit.pass.kind == PassKind::kWeight;
-      if (is_apart && put_off != (unit.pass.kind == PassKind::kWeight)) continue;
-      if (compute != nullptr)
+      if (!is_in_pass(actions[i], unit.pass.kind, unit.pass.splits)) continue;
+      if (const auto* compute = std::get_if<Compute>(&actions[i]))
         write(unit.pass, *compute, names[i]);
       else if (const auto* collective = std::get_if<Collective>(&actions[i]))
         write(*collective, names[i]);

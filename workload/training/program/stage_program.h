@@ -59,6 +59,11 @@ struct StageLayer {
   const LayerProgram* beside_another = nullptr;
 };
 
+// Whether a pass of this kind does an action of a layer; `splits` as in Pass.
+inline bool is_in_pass(const Action& action, PassKind kind, bool splits) {
+  return (!splits && kind != PassKind::kWeight) || is_weight_gradient(action) == (kind == PassKind::kWeight);
+}
+
 // Sizes of the groups that the stage's ranks are in, by GroupFamily; what has one member is not done.
 using GroupSizes = std::array<std::int64_t, kGroupFamilyCount>;
 
