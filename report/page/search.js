@@ -12,7 +12,7 @@ page.kinds.search = function search({document: found}) {
   add(page.root, "h1", document.title);
   add(page.root, "p", `${found.job} on ${found.devices}: ${found.plans} plans fill them, ${found.fit} fit ` +
       `${bytesText(found.most_memory_bytes)} of memory, ${found.simulated} were simulated` +
-      (found.next_bound_s === undefined ? "" : `; no other takes less than ${timeText(found.next_bound_s)}`));
+      (found.next_bound_s === undefined ? "" : `; none of the others takes less than ${timeText(found.next_bound_s)}`));
   const items = [["Best", timeText(best.iteration_time_s), nameOf(best)]];
   if (best.mfu !== undefined) items.push(["MFU", percent(best.mfu), "of the best"]);
   if (found.given)
@@ -35,7 +35,7 @@ page.kinds.search = function search({document: found}) {
       "The best plans");
   if (found.refused.length)
     table(
-        section("Infeasible plans"), ["plans", "the first because"],
+        section("Infeasible plans"), ["plans", "of the first"],
         found.refused.map((one) => [[one.plans, String(one.plans)], one.reason]), "Infeasible plans");
 
   function mark(one) {

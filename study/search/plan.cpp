@@ -89,12 +89,21 @@ class Enumeration {
     const PlanKey key = kOrder[depth];
     const std::vector<std::int64_t>& allowed = ranges_[static_cast<std::size_t>(key)];
     for (const std::int64_t value : values_of(key, allowed)) {
-      if (!allowed.empty() && std::ranges::find(allowed, value) == allowed.end()) continue;
+      if (!allowed.empty() && matters(key) && std::ranges::find(allowed, value) == allowed.end()) continue;
       plan_[key] = value;
       choose(depth + 1);
     }
     plan_[key] = Plan()[key];
   }
+
+  // Whether the key can make a difference with those before it as they are.
+  bool matters(PlanKey key) const {
+    if (key == PlanKey::kVirtualStages) return plan_[PlanKey::kPipeline] > 1;
+    if (key == PlanKey::kZero) return has_replicas();
+    return key != PlanKey::kSequence || plan_[PlanKey::kTensor] > 1;
+  }
+
+  bool has_replicas() const { return plan_[PlanKey::kData] * plan_[PlanKey::kContext] > 1 || base_.parallel.both_ways; }
 
   std::int64_t rest() const {
     return devices_ / (plan_[PlanKey::kTensor] * plan_[PlanKey::kPipeline] * plan_[PlanKey::kContext]);
@@ -121,9 +130,7 @@ class Enumeration {
         return divisors_of(model->experts, plan_[PlanKey::kData] * plan_[PlanKey::kContext] *
                                                (base_.parallel.expert_tensor == 1 ? plan_[PlanKey::kTensor] : 1));
       case PlanKey::kZero:
-        return plan_[PlanKey::kData] * plan_[PlanKey::kContext] > 1 || base_.parallel.both_ways
-                   ? std::vector<std::int64_t>{0, 1, 2, 3}
-                   : std::vector<std::int64_t>{0};
+        return zero_stages(allowed);
       case PlanKey::kSequence:
         return plan_[PlanKey::kTensor] > 1 ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0};
       case PlanKey::kMicro:
@@ -133,6 +140,13 @@ class Enumeration {
                                 : std::vector<std::int64_t>{0, 1, 2};
     }
     return {};
+  }
+
+  // Behind a pipeline most frameworks share the optimizer's states only: each micro-batch would exchange gradients.
+  std::vector<std::int64_t> zero_stages(const std::vector<std::int64_t>& allowed) const {
+    if (!has_replicas()) return {0};
+    const bool is_usual = plan_[PlanKey::kPipeline] == 1 || !allowed.empty() || base_.parallel.zero > 1;
+    return is_usual ? std::vector<std::int64_t>{0, 1, 2, 3} : std::vector<std::int64_t>{0, 1};
   }
 
   // Those that layers divide among.

@@ -62,8 +62,8 @@ using PlanRanges = std::array<std::vector<std::int64_t>, kPlanKeyCount>;
 // All plans of as many ranks as there are devices, each once, that of the job among them: of what changes nothing
 // (sequence parallelism without tensor parallelism, ZeRO of one replica) there is one. Degrees are divisors,
 // micro-batches powers of two (any divisor where a model is no transformer), virtual stages at most 16 among which
-// layers divide, and context parallelism leaves a rank at least 1,024 tokens of a sequence, unless `ranges` have
-// others. Not all of them pass check_training().
+// layers divide, ZeRO behind a pipeline at most 1 (or what the job has), and context parallelism leaves a rank at least
+// 1,024 tokens of a sequence, unless `ranges` have others. Not all of them pass check_training().
 std::vector<Plan> all_plans(const workload::TrainingSpec& base, std::int64_t devices, const PlanRanges& ranges);
 
 }  // namespace orrery::study

@@ -98,7 +98,9 @@ class Searcher {
     search_.capacity = Bytes(static_cast<std::int64_t>(static_cast<double>(capacity.count()) * request.most_memory));
     search_.device_memory = capacity;
     search_.asked = request.best;
-    search_.job = experiment::model_text(training_of(*base_).model);
+    const workload::TrainingSpec& training = training_of(*base_);
+    search_.job = fmt::format("{}, {}, {}, global batch {}", experiment::model_text(training.model),
+                              printable(training.software.name), name_of(training.precision), training.global_batch);
     search_.devices = fmt::format("{} devices {}", base_->fabric.device_count(), base_->devices_text());
   }
 
@@ -214,7 +216,11 @@ class Searcher {
   // The plan of the experiment itself, to tell how far it is from the best.
   void simulate_given() {
     const workload::TrainingSpec& training = training_of(*base_);
-    if (training.parallel.ranks() != base_->fabric.device_count()) return;
+    if (training.parallel.ranks() != base_->fabric.device_count()) {
+      search_.given_refusal =
+          fmt::format("it has {} ranks for {} devices", training.parallel.ranks(), base_->fabric.device_count());
+      return;
+    }
     if (const std::string refusal = refusal_of(training); !refusal.empty()) {
       search_.given_refusal = refusal;
       return;
@@ -262,6 +268,7 @@ class Searcher {
   }
 
   void refuse(const FoundPlan& plan) {
+    if (failure_.empty()) failure_ = plan.refusal;
     const std::string kind = without_numbers(plan.refusal);
     const auto known = std::ranges::find_if(
         search_.refused, [&](const RefusedPlans& one) { return without_numbers(one.reason) == kind; });
@@ -271,10 +278,25 @@ class Searcher {
       search_.refused.push_back({1, plan.refusal, plan.plan});
   }
 
+  // " with tensor 3": what was asked for.
+  std::string ranges_text() const {
+    std::string text;
+    for (std::size_t key = 0; key < kPlanKeyCount; ++key) {
+      std::vector<std::string> values;
+      for (const std::int64_t value : request_.ranges[key])
+        values.push_back(value_text(static_cast<PlanKey>(key), value));
+      if (!values.empty())
+        text += fmt::format("{} {} {}", text.empty() ? " with" : " and", name_of(static_cast<PlanKey>(key)),
+                            fmt::join(values, " or "));
+    }
+    return text;
+  }
+
   [[noreturn]] void refuse_all() const {
     if (search_.plans == 0)
-      throw InputError({request_.file}, fmt::format("no plan fills the {}", search_.devices),
+      throw InputError({request_.file}, fmt::format("no plan fills the {}{}", search_.devices, ranges_text()),
                        "give --vary or --fix other values, or take another number of nodes");
+    if (!failure_.empty()) throw InputError({request_.file}, failure_);
     if (search_.least_memory) {
       Problem problem{Severity::kError,
                       {request_.file},
@@ -294,6 +316,7 @@ class Searcher {
   const SearchProgress& progress_;
   Experiments experiments_;
   std::unique_ptr<experiment::Experiment> base_;
+  std::string failure_;  // of the first simulation that failed
   Search search_;
 };
 

@@ -54,7 +54,7 @@ struct RefusedPlans {
 };
 
 struct Search {
-  std::string job;                        // "llama2-13b of 13.0 B parameters, ..."
+  std::string job;                        // "llama2-13b of 13.0 B parameters, megatron-2022, bf16, global batch 64"
   std::string devices;                    // "512 devices h100-sxm"
   std::size_t plans = 0;                  // that fill the cluster
   std::vector<RefusedPlans> refused;      // the most first

@@ -100,7 +100,8 @@ std::string difference_text(const FoundPlan& slow, const FoundPlan& fast) {
 std::string plans_are(std::size_t count) { return count == 1 ? "1 plan is" : fmt::format("{} plans are", count); }
 
 std::string given_text(const Search& search) {
-  if (search.given_refusal) return fmt::format("the plan of the experiment is infeasible: {}\n", *search.given_refusal);
+  if (search.given_refusal)
+    return fmt::format("the plan of the experiment is not compared: {}\n", *search.given_refusal);
   if (!search.given || search.simulated == 0) return {};
   const FoundPlan& given = *search.given;
   const FoundPlan& best = search.found.front();
@@ -128,7 +129,7 @@ std::string proof_text(const Search& search) {
     return fmt::format("all {} simulated{}\n", search.simulated, search.bounds_hold ? "" : ", for bounds did not hold");
   std::string text = fmt::format("{} simulated", search.simulated);
   if (*bound == Duration{}) return text + "; of the others no bound is known\n";
-  text += fmt::format("; no other takes less than {}", rounded(*bound));
+  text += fmt::format("; none of the others takes less than {}", rounded(*bound));
   if (const std::size_t proven = std::min(search.proven(), shown); proven < shown) {
     const double best = seconds(*search.found.front().time);
     text += proven > 0 ? fmt::format(": the first {} are proven", proven)
@@ -153,10 +154,10 @@ std::string refusals_text(const Search& search) {
   constexpr std::size_t kShown = 6;
   report::Table table;
   table.column("plans");
-  table.column("infeasible, the first because", report::Table::Align::kLeft);
+  table.column("infeasible; of the first", report::Table::Align::kLeft);
   if (search.too_large > 0)
     table.row({fmt::format("{}", search.too_large),
-               fmt::format("of more than {} of memory; the least {} ({})", rounded(search.capacity),
+               fmt::format("need more than {} of memory; the least {} ({})", rounded(search.capacity),
                            rounded(search.least_memory->memory), plan_text(search.least_memory->plan))});
   for (std::size_t i = 0; i < std::min(kShown, search.refused.size()); ++i)
     table.row({fmt::format("{}", search.refused[i].count), printable(search.refused[i].reason, 110)});
@@ -195,13 +196,14 @@ Json plan_json(const FoundPlan& one) {
 
 std::string search_text(const Search& search) {
   const std::size_t shown = std::min(search.asked, search.simulated);
-  std::string text = fmt::format("{} on {}\n{} plans fill them, {} fit {} of memory; ", search.job, search.devices,
+  std::string text = fmt::format("{}, on {}\n{} plans fill them, {} fit {} of memory; ", search.job, search.devices,
                                  search.plans, search.found.size(), rounded(search.capacity)) +
                      proof_text(search) + "\n" + plans_text(std::span(search.found).first(shown), true);
   text += tight_text(search, std::span(search.found).first(shown));
   text += "\n" + given_text(search);
   const std::vector<FoundPlan> front = pareto_front(search);
-  if (front.size() > 1) text += "\nfor less memory, of those simulated:\n\n" + plans_text(front, false);
+  if (front.size() > 1)
+    text += "\nfor less memory, of those simulated (--max-memory finds the fastest):\n\n" + plans_text(front, false);
   text += refusals_text(search);
   if (!search.settings.empty()) {
     text += "\nthe best, for `orrery run`:";
