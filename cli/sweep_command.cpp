@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -30,7 +31,41 @@ struct SweepCommandOptions {
   std::string file;
   unsigned jobs = hardware_threads();
   bool fresh = false;
+  bool merge = false;
+  std::string shard;
 };
+
+// A part of the points: number `part` of `parts`, from 0 on.
+struct Shard {
+  std::size_t part = 0;
+  std::size_t parts = 1;
+};
+
+[[noreturn]] void refuse_shard(const std::string& text, std::string message) {
+  throw InputError({"--shard"}, fmt::format("'{}' {}", printable(text, 40), message),
+                   "the first of four: --shard 1/4; in a job array of Slurm: --shard slurm");
+}
+
+std::optional<std::int64_t> whole_variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::nullopt : parse_whole_number(text);
+}
+
+// "2/4"; "slurm": that of the task of a job array, whose numbers follow one another.
+Shard read_shard(const std::string& text) {
+  if (text == "slurm") {
+    const auto id = whole_variable("SLURM_ARRAY_TASK_ID"), first = whole_variable("SLURM_ARRAY_TASK_MIN"),
+               count = whole_variable("SLURM_ARRAY_TASK_COUNT");
+    if (!id || !first || !count) refuse_shard(text, "needs the variables of a job array of Slurm, which are not set");
+    if (*id < *first || *id - *first >= *count) refuse_shard(text, "needs a job array without gaps");
+    return {static_cast<std::size_t>(*id - *first), static_cast<std::size_t>(*count)};
+  }
+  const std::size_t slash = text.find('/');
+  const auto part = parse_whole_number(text.substr(0, slash));
+  const auto parts = slash == std::string::npos ? std::nullopt : parse_whole_number(text.substr(slash + 1));
+  if (!part || !parts || *part < 1 || *parts < *part) refuse_shard(text, "is no part of a sweep");
+  return {static_cast<std::size_t>(*part - 1), static_cast<std::size_t>(*parts)};
+}
 
 std::string result_file(std::size_t point) { return fmt::format("result-{}.json", point + 1); }
 
@@ -81,10 +116,16 @@ volatile std::sig_atomic_t interrupted = 0;
 // Of points that are simulated one by one: what is there of them is on the disk at any time.
 class RunningSweep {
  public:
-  RunningSweep(const SweepCommandOptions& options, const study::Sweep& sweep, const Session& session)
-      : options_(options), sweep_(sweep), session_(session), out_(session.outputs.out), so_far_(sweep.point_count()) {
+  RunningSweep(const SweepCommandOptions& options, std::optional<Shard> shard, const study::Sweep& sweep,
+               const Session& session)
+      : options_(options),
+        shard_(shard),
+        sweep_(sweep),
+        session_(session),
+        out_(session.outputs.out),
+        so_far_(sweep.point_count()) {
     if (out_.empty()) return;
-    store_.emplace(out_ + "/points");
+    store_.emplace(out_ + "/points", shard ? std::optional(shard->part) : std::nullopt);
     if (options.fresh) store_->clear();
     struct sigaction action {};
     action.sa_handler = [](int) { interrupted = 1; };
@@ -94,8 +135,13 @@ class RunningSweep {
   }
 
   std::vector<study::SweepPoint> run() {
-    study::SweepOptions options{options_.jobs, session_.allow_oom, store_ ? &*store_ : nullptr,
-                                [] { return interrupted != 0; }};
+    study::SweepOptions options;
+    options.jobs = options_.jobs;
+    options.allow_oom = session_.allow_oom;
+    options.store = store_ ? &*store_ : nullptr;
+    options.only_known = options_.merge;
+    options.is_stopped = [] { return interrupted != 0; };
+    if (shard_) options.part = shard_->part, options.parts = shard_->parts;
     std::vector<study::SweepPoint> points;
     try {
       points = study::run_sweep(sweep_, options, session_.files,
@@ -113,8 +159,8 @@ class RunningSweep {
 
   // Whether it was cut off, with what is there.
   bool tell_interruption() const {
-    if (interrupted == 0 || done_ == sweep_.point_count()) return false;
-    if (!out_.empty()) write_points();
+    if (interrupted == 0 || done_ == wanted()) return false;
+    if (!out_.empty() && !shard_) write_points();
     spdlog::error("error: interrupted");
     tell_kept();
     return true;
@@ -122,8 +168,8 @@ class RunningSweep {
 
  private:
   void add(std::size_t point, const study::SweepPoint& found, const nlohmann::ordered_json& result) {
-    progress_("points", ++done_, sweep_.point_count());
-    if (out_.empty()) return;
+    progress_("points", ++done_, wanted());
+    if (out_.empty() || shard_) return;
     write_result(out_ + "/" + result_file(point), result);
     so_far_[point] = found;
     const auto now = std::chrono::steady_clock::now();
@@ -141,24 +187,30 @@ class RunningSweep {
 
   void tell_kept() const {
     if (!out_.empty())
-      spdlog::info("{} of {} points are done and kept in {}; the same command goes on with the others", done_,
-                   sweep_.point_count(), printable(out_ + "/points"));
+      spdlog::info("{} of {} points are done and kept in {}; the same command goes on with the others", done_, wanted(),
+                   printable(out_ + "/points"));
   }
 
   void tell_store() {
     if (!store_) return;
     for (const std::string& file : store_->damaged())
       spdlog::warn("warning: {} is damaged; its point was simulated again", printable(file));
-    if (store_->found() > 0)
-      spdlog::info("{} of {} points were there from before", store_->found(), sweep_.point_count());
-    if (interrupted != 0) return;
+    if (store_->found() > 0) spdlog::info("{} of {} points were there from before", store_->found(), wanted());
+    if (interrupted != 0 || shard_ || done_ < wanted()) return;
     if (const std::size_t others = store_->clear_others(); others > 0)
       spdlog::warn("warning: removed {} of other experiments or versions from {}", counted(others, "result"),
                    printable(out_ + "/points"));
     remove_stale_results(out_, sweep_.point_count());
   }
 
+  // How many points are to be done here.
+  std::size_t wanted() const {
+    const std::size_t all = sweep_.point_count();
+    return shard_ ? (all + shard_->parts - 1 - shard_->part) / shard_->parts : all;
+  }
+
   const SweepCommandOptions& options_;
+  const std::optional<Shard> shard_;
   const study::Sweep& sweep_;
   const Session& session_;
   const std::string& out_;
@@ -188,12 +240,49 @@ std::optional<Failure> print_failures(const study::Sweep& sweep, std::span<const
   return failure_of(error);
 }
 
+// What one shard found is told with the others' results, by --merge.
+int end_shard(const Shard& shard, const study::Sweep& sweep, std::span<const study::SweepPoint> points,
+              const Session& session) {
+  const auto begun = std::ranges::count_if(points, &study::SweepPoint::was_begun);
+  const auto ran = std::ranges::count_if(points, &study::SweepPoint::ran);
+  print_text(fmt::format("shard {} of {}: {} of {} points, {} of them with a result, in {}\n", shard.part + 1,
+                         shard.parts, begun, sweep.point_count(), ran, printable(session.outputs.out + "/points")));
+  return kDone;
+}
+
+void refuse_missing(std::span<const study::SweepPoint> points, const Session& session) {
+  const auto missing = std::ranges::find_if(points, [](const study::SweepPoint& point) { return !point.was_begun(); });
+  if (missing == points.end()) return;
+  const auto count =
+      points.size() - static_cast<std::size_t>(std::ranges::count_if(points, &study::SweepPoint::was_begun));
+  throw InputError({session.outputs.out},
+                   fmt::format("{} of {} points have no result yet; the first is point {}", count, points.size(),
+                               missing - points.begin() + 1),
+                   "run their shards, or leave --merge out, which simulates them here");
+}
+
+void check_parts(const SweepCommandOptions& options, const Session& session) {
+  const char* option = options.merge ? "--merge" : "--shard";
+  if ((options.merge || !options.shard.empty()) && session.outputs.out.empty())
+    throw InputError({option}, "is of results that are kept in a folder", "name it: --out DIR");
+  if (options.merge && !options.shard.empty())
+    throw InputError({"--merge"}, "collects what all shards found, and --shard is one of them",
+                     "leave one of them out");
+  if (options.fresh && (options.merge || !options.shard.empty()))
+    throw InputError({"--fresh"}, fmt::format("would remove what other shards found, with {}", option),
+                     "begin with an empty folder");
+}
+
 int sweep(const SweepCommandOptions& options, const Session& session) {
+  check_parts(options, session);
+  const std::optional<Shard> shard = options.shard.empty() ? std::nullopt : std::optional(read_shard(options.shard));
   const study::Sweep sweep = study::load_sweep(options.file, session.settings, session.files);
   prepare(session.outputs, sweep);
-  RunningSweep running(options, sweep, session);
+  RunningSweep running(options, shard, sweep, session);
   const std::vector<study::SweepPoint> points = running.run();
   if (running.tell_interruption()) return kInterrupted;
+  if (shard) return end_shard(*shard, sweep, points, session);
+  if (options.merge) refuse_missing(points, session);
   study::refuse_if_all_refused(sweep, points);
   print_warnings(study::warnings_of(sweep, points));
   Answer answer{study::sweep_text(sweep, points), study::sweep_json(sweep, points), "table.txt"};
@@ -220,6 +309,11 @@ void add_sweep_command(CLI::App& app, Session& session) {
   add_file(command, session, "sweep", options.file, "Sweep (YAML or JSON)").required();
   add_experiment_options(command, session);
   add_jobs(command, options.jobs, "points to simulate");
+  command
+      .add_option("--shard", options.shard,
+                  "Simulate this part of the points, as 1/4, or slurm for that of a job array")
+      ->type_name("K/N");
+  command.add_flag("--merge", options.merge, "Simulate nothing: the table of what all shards have put in --out");
   command.add_flag("--fresh", options.fresh, "Simulate all points again, also those with results in --out");
   add_outputs(command, session, "points.csv, table.txt, result.json and each point's result-NUMBER.json");
   add_html(command, session, "all points as a page (curves, time against memory)");

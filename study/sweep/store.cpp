@@ -156,22 +156,30 @@ std::string key_of(const experiment::Experiment& experiment, bool allow_oom) {
   return hash.finish();
 }
 
-PointStore::PointStore(std::filesystem::path folder) : folder_(std::move(folder)) {
+PointStore::PointStore(std::filesystem::path folder, std::optional<std::size_t> part) : folder_(std::move(folder)) {
   std::error_code code;
   std::filesystem::create_directories(folder_, code);
   if (code) throw InputError({folder_.string()}, fmt::format("the folder cannot be made: {}", code.message()));
-  const std::filesystem::path lock = folder_ / "lock";
-  lock_ = open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-  if (lock_ < 0) refuse(lock, errno);
-  if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
+  lock("lock", part ? LOCK_SH : LOCK_EX);
+  if (part) lock(fmt::format("lock.{}", *part), LOCK_EX);
+}
+
+PointStore::~PointStore() {
+  for (const int descriptor : locks_) close(descriptor);
+}
+
+void PointStore::lock(const std::string& name, int kind) {
+  const std::filesystem::path file = folder_ / name;
+  const int descriptor = open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+  if (descriptor < 0) refuse(file, errno);
+  locks_.push_back(descriptor);
+  if (flock(descriptor, kind | LOCK_NB) == 0) return;
   const int reason = errno;
-  close(lock_);
-  if (reason != EWOULDBLOCK) refuse(lock, reason);
+  for (const int one : locks_) close(one);
+  if (reason != EWOULDBLOCK) refuse(file, reason);
   throw InputError({folder_.parent_path().string()}, "another sweep writes to this folder",
                    "wait for its end, or give another --out");
 }
-
-PointStore::~PointStore() { close(lock_); }
 
 std::optional<PointStore::Stored> PointStore::find(const std::string& key) {
   const std::filesystem::path file = file_of(key);
@@ -218,7 +226,7 @@ std::size_t PointStore::clear_others() {
   std::error_code code;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, code)) {
     const std::filesystem::path& path = entry.path();
-    if (path.filename() == "lock" || used_.contains(path.filename())) continue;
+    if (used_.contains(path.filename())) continue;
     if (path.extension() == ".json" || path.extension() == ".partial") others.push_back(path);
   }
   for (const std::filesystem::path& path : others)

@@ -24,8 +24,9 @@ std::string key_of(const experiment::Experiment& experiment, bool allow_oom);
 
 class PointStore {
  public:
-  // Makes the folder if there is none. InputError, also where another program has it.
-  explicit PointStore(std::filesystem::path folder);
+  // Makes the folder if there is none. InputError, also where another program has it; with a `part`, where another has
+  // all of it or the same part.
+  explicit PointStore(std::filesystem::path folder, std::optional<std::size_t> part = {});
   ~PointStore();
   PointStore(const PointStore&) = delete;
   PointStore& operator=(const PointStore&) = delete;
@@ -46,10 +47,11 @@ class PointStore {
   const std::vector<std::string>& damaged() const { return damaged_; }
 
  private:
+  void lock(const std::string& name, int kind);
   std::filesystem::path file_of(const std::string& key) const { return folder_ / (key + ".json"); }
 
   const std::filesystem::path folder_;
-  int lock_ = -1;
+  std::vector<int> locks_;  // descriptors
   std::mutex mutex_;
   std::set<std::string> used_;
   std::size_t found_ = 0;

@@ -74,6 +74,7 @@ std::string run_point(const std::string& file, ConfigValue root, const SweepOpti
         found = std::move(*known);
         return {};
       }
+      if (options.only_known) return {};
     }
     const report::Result result = experiment::run_experiment(experiment, options.allow_oom, diagnostics).result;
     found.point.figures = figures_of(result);
@@ -93,7 +94,7 @@ std::vector<SweepPoint> run_sweep(const Sweep& sweep, const SweepOptions& option
   std::mutex mutex;
   std::atomic<bool> failed = false;
   in_parallel(points.size(), options.jobs, [&](std::size_t number) {
-    if (failed || (options.is_stopped && options.is_stopped())) return;
+    if (failed || number % options.parts != options.part || (options.is_stopped && options.is_stopped())) return;
     PointStore::Stored found;
     std::string key;
     attempt(sweep, number, files, found.point,
@@ -102,7 +103,7 @@ std::vector<SweepPoint> run_sweep(const Sweep& sweep, const SweepOptions& option
       if (!key.empty()) options.store->keep(key, found);
       const std::lock_guard lock(mutex);
       points[number] = std::move(found.point);
-      if (done) done(number, points[number], found.result);
+      if (done && points[number].was_begun()) done(number, points[number], found.result);
     } catch (...) {
       failed = true;
       throw;

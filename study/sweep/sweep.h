@@ -47,6 +47,10 @@ struct SweepOptions {
   unsigned jobs = 1;  // points at a time, at least 1
   bool allow_oom = false;
   PointStore* store = nullptr;  // has results from before, and gets those of now
+  bool only_known = false;      // simulates nothing: points without a result are not begun
+  // Of the points, the ones whose number leaves `part` when divided by `parts`.
+  std::size_t part = 0;
+  std::size_t parts = 1;
   // Whether to begin no further point; asked by any thread.
   std::function<bool()> is_stopped{};
 };

@@ -527,4 +527,6 @@ ROWS = [
            options=["--fix", "micro=3"]),
     search("A search of plans with parameter servers", "plan.yaml:3:", "plans with parameter servers are not searched",
            job=SEARCHED.replace("8}}", "7}, parallel: {data: 7, exchange: parameter-server}}")),
+    Row("A sweep in shards without a folder", 2, ["--shard: error: is of results that are kept in a folder", "--out DIR"],
+        ["sweep", "plan.yaml", "--shard", "1/2"], {"plan.yaml": SEARCHED}),
 ]

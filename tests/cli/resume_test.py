@@ -111,6 +111,32 @@ def check_changed(program, checks, folder, whole):
     checks.check(files_of(Path(folder, "whole")) == whole, "and gives the same bytes")
 
 
+def check_shards(program, checks, folder, whole):
+    """Shards at the same time in one folder, as the tasks of a job array run them."""
+    command = ["sweep", "sweep.yaml", "--out", "shards"]
+    tasks = [subprocess.Popen([program.path, *command, "--shard", "slurm", "--jobs", "1"], cwd=folder, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env={**os.environ, "SLURM_ARRAY_TASK_ID": str(task),
+                                                           "SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_COUNT": "3"})
+             for task in (10, 12)]
+    for task in tasks:
+        said, _ = task.communicate(timeout=60)
+        checks.check(task.returncode == 0 and f"{POINTS // 3} of {POINTS} points".encode() in said, "a shard ends", said)
+    early = program.run([*command, "--merge"], folder)
+    checks.check(early.code == 2 and f"shards: error: {POINTS // 3} of {POINTS} points have no result yet; the first is point 2"
+                 in early.stderr, "a shard that is missing is told", early.stderr)
+    second = program.run([*command, "--shard", "2/3"], folder)
+    checks.check(second.code == 0 and second.stdout.startswith("shard 2 of 3: "), "the last one", second.stderr)
+    merged = program.run([*command, "--merge"], folder)
+    checks.check(merged.code == 0 and files_of(Path(folder, "shards")) == whole, "together they have the same bytes",
+                 merged.stderr)
+    for text in ("0/3", "4/3", "x", "1", "/", "1/0", "slurm"):
+        outcome = program.run([*command, "--shard", text], folder)
+        checks.check(outcome.code == 2 and f"--shard: error: '{text}' " in outcome.stderr, f"--shard {text} is refused",
+                     outcome.stderr)
+    for wrong in (["--shard", "1/2", "--merge"], ["--merge", "--fresh"], ["--shard", "1/2", "--fresh"]):
+        checks.check(program.run([*command, *wrong], folder).code == 2, f"{wrong} is refused")
+
+
 def check_two(program, checks, folder):
     running = start(program, folder, "two")
     end = time.monotonic() + 60
@@ -170,6 +196,7 @@ def main():
         check_interrupted(program, checks, folder, whole)
         check_damaged(program, checks, folder, whole)
         check_changed(program, checks, folder, whole)
+        check_shards(program, checks, folder, whole)
         check_two(program, checks, folder)
         check_unwritable(program, checks, folder)
         check_full(program, checks, folder, whole)
