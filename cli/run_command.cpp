@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.h"
+#include "cli/printed_figures.h"
 #include "cli/session.h"
 #include "core/config/quantity_text.h"
 #include "core/input_files.h"
@@ -49,6 +50,8 @@ struct RunOptions {
   bool details = false;
   std::string timeline;
   std::string timeline_ranks = "classes";
+  std::string figures;  // names, in place of the summary
+  bool csv = false;
 };
 
 // Runs it again with every rank by itself. The first difference, "" if there is none.
@@ -183,7 +186,7 @@ void write_timeline(const RunOptions& options, const experiment::Run& run, const
         printable(options.timeline, 300), rounded(size.merged));
 }
 
-Page page_of(const RunOptions& options, const experiment::Run& run) {
+Page page_of_run(const RunOptions& options, const experiment::Run& run) {
   const report::TimelineSource source{run.job, run.training, run.log, run.acting, run.result};
   return {fmt::format("orrery run {}", options.experiment), report::run_page(source, run.path)};
 }
@@ -284,6 +287,8 @@ void run(RunOptions& options, Session& session) {
   const Outputs& outputs = session.outputs;
   outputs.check(std::array{table_file(options, "operations"), table_file(options, "memory")});
   check_files(options, outputs);
+  if (!options.figures.empty() && outputs.json == "-")
+    throw InputError({"--print"}, "prints figures, and --json - the whole document", "leave one of them out");
   const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
   const report::RankChoice timeline_ranks = report::parse_rank_choice(options.timeline_ranks, "--timeline-ranks");
   std::optional<study::RunKind> kind;
@@ -322,7 +327,9 @@ void run(RunOptions& options, Session& session) {
     answer.document["error"] = to_json(Failure{kCheckFailed, {{Severity::kError, {}, difference, {}}}});
   }
   if (!outputs.out.empty()) write_folder(outputs.out, options, run, ranks, answer);
-  if (outputs.wants_page()) answer.page = page_of(options, run);
+  if (!options.figures.empty())
+    answer.text = printed_figures(comma_separated(options.figures), options.csv, answer.document, run.result);
+  if (outputs.wants_page()) answer.page = page_of_run(options, run);
   Outputs{outputs.json, {}, outputs.html}.give(answer);
   if (!options.timeline.empty()) write_timeline(options, run, timeline_ranks);
 }
@@ -364,6 +371,13 @@ void add_run_command(CLI::App& app, Session& session) {
                   "Ranks in the timeline, as for --ranks (default: classes)")
       ->type_name("RANKS")
       ->needs(timeline);
+  CLI::Option* figures =
+      command
+          .add_option(
+              "--print", options.figures,
+              "Print these figures of the result in place of the summary, as iteration_time_s,mfu,exposed.tensor_s")
+          ->type_name("KEYS");
+  command.add_flag("--csv", options.csv, "Print the figures of --print as one line")->needs(figures);
   add_html(command, session, "all of it as one page (a timeline that zooms, links, memory, the critical path)");
   command.add_flag("--deterministic", options.deterministic, "Omit wall time and memory use from the JSON");
   CLI::Option* no_fold =

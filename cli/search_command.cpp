@@ -34,16 +34,6 @@ struct SearchCommandOptions {
   unsigned jobs = hardware_threads();
 };
 
-std::vector<std::string> split(std::string_view text) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    words.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
-}
-
 // KEY=VALUE or KEY=VALUE,VALUE of a key that plans have.
 void add_range(const std::string& option, const std::string& text, study::PlanRanges& ranges) {
   const std::size_t equals = text.find('=');
@@ -59,7 +49,7 @@ void add_range(const std::string& option, const std::string& text, study::PlanRa
   if (!values.empty()) throw InputError({option}, fmt::format("{} is given twice", study::name_of(*key)));
   if (equals == std::string::npos)
     throw InputError({option}, fmt::format("'{}' has no value", printable(name, 40)), "write tensor=8 or tensor=4,8");
-  for (const std::string& word : split(std::string_view(text).substr(equals + 1))) {
+  for (const std::string& word : comma_separated(std::string_view(text).substr(equals + 1))) {
     const std::optional<std::int64_t> value = study::plan_value(*key, word);
     if (!value)
       throw InputError({option}, fmt::format("{}: invalid value '{}'", study::name_of(*key), printable(word, 40)),

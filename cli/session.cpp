@@ -94,6 +94,16 @@ CLI::App& add_command(CLI::App& above, const std::string& name, const std::strin
   return command;
 }
 
+std::vector<std::string> comma_separated(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    words.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
 CLI::Option& add_file(CLI::App& command, Session& session, const std::string& name, std::string& file,
                       const std::string& about) {
   return *command.add_option(name, file, about)->type_name("FILE")->transform(dash_is_standard_input(session));

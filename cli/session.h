@@ -48,6 +48,9 @@ void refuse_other_kinds(const std::string& file, const ConfigFiles& files);
 CLI::App& add_command(CLI::App& above, const std::string& name, const std::string& about,
                       std::initializer_list<std::string_view> examples);
 
+// "a,b" as "a" and "b"; an empty text is one empty word.
+std::vector<std::string> comma_separated(std::string_view text);
+
 // An input file. "-" stands for standard input, for one file of a command line.
 CLI::Option& add_file(CLI::App& command, Session& session, const std::string& name, std::string& file,
                       const std::string& about);

@@ -529,4 +529,10 @@ ROWS = [
            job=SEARCHED.replace("8}}", "7}, parallel: {data: 7, exchange: parameter-server}}")),
     Row("A sweep in shards without a folder", 2, ["--shard: error: is of results that are kept in a folder", "--out DIR"],
         ["sweep", "plan.yaml", "--shard", "1/2"], {"plan.yaml": SEARCHED}),
+    Row("A figure that a result has not", 2, ["--print: error: unknown figure 'mfuu'", "did you mean 'mfu'"],
+        ["run", "plan.yaml", "--allow-oom", "--print", "mfuu"], {"plan.yaml": SEARCHED}),
+    Row("A figure that is many", 2, ["--print: error: 'breakdown' is not one figure but several", "--json"],
+        ["run", "plan.yaml", "--allow-oom", "--print", "breakdown"], {"plan.yaml": SEARCHED}),
+    Row("Figures beside the document", 2, ["--print: error: prints figures, and --json - the whole document"],
+        ["run", "plan.yaml", "--print", "mfu", "--json", "-"], {"plan.yaml": SEARCHED}),
 ]
