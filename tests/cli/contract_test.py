@@ -26,6 +26,7 @@ SOURCE_KEYS = ["file", "set", "options", "commit", "folder", "inputs"]
 BREAKDOWN = ["class", "ranks", "first_rank", "members", "compute_s", "exposed_comm_s", "bubble_s", "wait_s", "idle_s", "finish_s"]
 LINKS = ["class", "count", "bytes", "busy", "mean_utilisation"]
 SIMULATION = ["events", "messages", "wall_s", "peak_rss_bytes", "granularity", "model", "folded"]
+COLLECTIVE_INTERVAL = ["from_bytes", "to_bytes", "low", "high", "share", "runs", "families", "of"]
 COLLECTIVE_ROW = ["bytes", "time_us", "algbw_GBps", "busbw_GBps", "algorithm", "protocol", "bound"]
 # Bus over algorithm bandwidth among 16 ranks.
 OPERATIONS = {"all_gather": 15 / 16, "all_reduce": 30 / 16, "all_to_all": 15 / 16, "broadcast": 1, "reduce": 1,
@@ -356,8 +357,12 @@ def check_collectives(program, checks, folder):
         if not checks.check(outcome.code == 0, f"collective {operation} runs", outcome.stderr):
             continue
         document = json.loads(outcome.stdout)  # raises unless it is exactly one document
-        fields = [field for field in document if field != "intervals"]
-        checks.check(fields == ["schema", "op", "ranks", "rows"], f"{operation}: the fields", list(document))
+        has_intervals = any(row["protocol"] for row in document["rows"])
+        checks.check(list(document) == ["schema", "op", "ranks", "rows"] + (["intervals"] if has_intervals else []),
+                     f"{operation}: the fields", list(document))
+        for interval in document.get("intervals", []):
+            checks.check([field for field in interval if field != "beyond"] == COLLECTIVE_INTERVAL
+                         and 0 < interval["low"] <= interval["high"], f"{operation}: the fields of an interval", interval)
         checks.check((document["schema"], document["op"], document["ranks"]) == ("orrery.collective/1", operation, 16),
                      f"{operation}: the schema, the operation and the ranks", document)
         checks.check([row["bytes"] for row in document["rows"]] == [1 << k for k in range(3, 31)],

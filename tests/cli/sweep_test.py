@@ -183,7 +183,10 @@ def check_smaller(program, checks, folder):
     others = {"same/result-03.json": "x", "same/result-x.json": "x", "same/result-3.json.txt": "x", "same/notes": "x"}
     write_files(folder, others)
     smaller = expect(program, checks, folder, "the smaller sweep", MODEL % "2", 0, arguments=["--out", "same"])
-    checks.check("warning: removed 3 results of an earlier sweep from same: result-2.json to result-4.json\n" in smaller.stderr, "it says what it removes", smaller.stderr)
+    checks.check(smaller.stderr.startswith("1 of 1 points were there from before\n"
+                                           "warning: removed 3 results of other experiments or versions from same/points\n"
+                                           "warning: removed 3 results of an earlier sweep from same: result-2.json to "
+                                           "result-4.json\n"), "it says what it removes", smaller.stderr)
     left = sorted(read_folder(Path(folder) / "same"))
     checks.check(left == sorted(["points.csv", "table.txt", "result.json", "result-1.json", *(Path(name).name for name in others)]),
                  "no result of the larger sweep stays, and all else does", left)
