@@ -95,17 +95,43 @@ SweepFigures figures_of(const Json& json) {
   return figures;
 }
 
+Json to_json(const std::vector<Problem>& problems) {
+  Json list = Json::array();
+  for (const Problem& problem : problems) {
+    list.push_back({{"is_warning", problem.severity == Severity::kWarning},
+                    {"file", problem.where.file},
+                    {"line", problem.where.line},
+                    {"column", problem.where.column},
+                    {"message", problem.message},
+                    {"hint", problem.hint},
+                    {"node", problem.node},
+                    {"tight_memory", problem.tight_memory},
+                    {"out_of_memory", problem.out_of_memory}});
+    if (problem.rank) list.back()["rank"] = *problem.rank;
+  }
+  return list;
+}
+
+std::vector<Problem> problems_of(const Json& list) {
+  std::vector<Problem> problems;
+  for (const Json& stored : list) {
+    Problem& problem = problems.emplace_back();
+    problem.severity = stored.at("is_warning").get<bool>() ? Severity::kWarning : Severity::kError;
+    problem.where = {stored.at("file"), stored.at("line"), stored.at("column")};
+    problem.message = stored.at("message");
+    problem.hint = stored.at("hint");
+    problem.node = stored.at("node");
+    problem.tight_memory = stored.at("tight_memory");
+    problem.out_of_memory = stored.at("out_of_memory");
+    if (stored.contains("rank")) problem.rank = stored["rank"].get<std::uint32_t>();
+  }
+  return problems;
+}
+
 Json to_json(const SweepPoint& point) {
-  Json json = {{"warnings", Json::array()}};
+  Json json = {{"warnings", to_json(point.warnings)}, {"refusal", to_json(point.refusal)}};
   if (point.figures) json["figures"] = to_json(*point.figures);
   if (point.is_stuck()) json["stuck"] = point.stuck;
-  for (const Problem& warning : point.warnings)
-    json["warnings"].push_back({{"file", warning.where.file},
-                                {"line", warning.where.line},
-                                {"column", warning.where.column},
-                                {"message", warning.message},
-                                {"hint", warning.hint},
-                                {"tight_memory", warning.tight_memory}});
   return json;
 }
 
@@ -113,15 +139,9 @@ SweepPoint point_of(const Json& json) {
   SweepPoint point;
   if (json.contains("figures")) point.figures = figures_of(json["figures"]);
   if (json.contains("stuck")) point.stuck = json["stuck"];
-  for (const Json& stored : json.at("warnings")) {
-    Problem& warning = point.warnings.emplace_back();
-    warning.severity = Severity::kWarning;
-    warning.where = {stored.at("file"), stored.at("line"), stored.at("column")};
-    warning.message = stored.at("message");
-    warning.hint = stored.at("hint");
-    warning.tight_memory = stored.at("tight_memory");
-  }
-  if (!point.ran() && !point.is_stuck()) throw InputError({}, "a point without a result");
+  point.warnings = problems_of(json.at("warnings"));
+  point.refusal = problems_of(json.at("refusal"));
+  if (!point.was_begun()) throw InputError({}, "a point without a result");
   return point;
 }
 

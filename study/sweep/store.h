@@ -33,7 +33,7 @@ class PointStore {
 
   struct Stored {
     SweepPoint point{};
-    nlohmann::ordered_json result{};  // the document of the run
+    nlohmann::ordered_json result{};  // the document of the run; null of a point that did not run
   };
   // By any thread. A file that is damaged is nothing, and counts as such.
   std::optional<Stored> find(const std::string& key);

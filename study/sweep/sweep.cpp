@@ -34,8 +34,6 @@ void attempt(const Sweep& sweep, std::size_t number, const ConfigFiles& files, S
     work(std::move(root));
   } catch (const InputError& error) {
     point.refusal.assign(error.problems().begin(), error.problems().end());
-  } catch (const StuckError& error) {
-    point.stuck = error.what();
   }
 }
 
@@ -61,13 +59,14 @@ SweepFigures figures_of(const report::Result& result) {
   return figures;
 }
 
-// Simulates the point, unless its result is known. The key of what has to be kept; empty where nothing has.
+// Simulates the point, unless its result is known. The key of what has to be kept, also of a point that was refused or
+// is stuck; empty where nothing has.
 std::string run_point(const std::string& file, ConfigValue root, const SweepOptions& options, const ConfigFiles& files,
                       PointStore::Stored& found) {
   Diagnostics diagnostics;
+  std::string key;
   try {
     const experiment::Experiment experiment = experiment::read_experiment(file, std::move(root), files, diagnostics);
-    std::string key;
     if (options.store != nullptr) {
       key = key_of(experiment, options.allow_oom);
       if (std::optional<PointStore::Stored> known = options.store->find(key)) {
@@ -80,10 +79,13 @@ std::string run_point(const std::string& file, ConfigValue root, const SweepOpti
     found.point.figures = figures_of(result);
     found.point.warnings = with_severity(result.warnings, Severity::kWarning);
     found.result = report::to_json(result, true);
-    return key;
   } catch (const InputError& error) {
-    throw located(error, file);
+    const InputError here = located(error, file);
+    found.point.refusal.assign(here.problems().begin(), here.problems().end());
+  } catch (const StuckError& error) {
+    found.point.stuck = error.what();
   }
+  return key;
 }
 
 }  // namespace

@@ -137,6 +137,19 @@ def check_shards(program, checks, folder, whole):
         checks.check(program.run([*command, *wrong], folder).code == 2, f"{wrong} is refused")
 
 
+def check_refused(program, checks, folder):
+    """Points without a result are results, too: of two, one does not fit."""
+    large = SWEEP[:SWEEP.index("vary:")].replace("llama2-13b", "llama2-70b").replace("tensor: 8, ", "")
+    write_files(folder, {"large.yaml": large + "vary:\n  - {key: workload.model, values: [llama2-70b, bert-large]}\n"})
+    command = ["sweep", "large.yaml", "--out", "large"]
+    alone = program.run(["sweep", "large.yaml"], folder)
+    for shard in ("1/2", "2/2"):
+        program.run([*command, "--shard", shard], folder)
+    merged = program.run([*command, "--merge"], folder)
+    checks.check(alone.code == merged.code == 0 and "needs" in alone.stdout and merged.stdout == alone.stdout,
+                 "a point that does not fit is merged as such", merged.stdout + merged.stderr)
+
+
 def check_two(program, checks, folder):
     running = start(program, folder, "two")
     end = time.monotonic() + 60
@@ -197,6 +210,7 @@ def main():
         check_damaged(program, checks, folder, whole)
         check_changed(program, checks, folder, whole)
         check_shards(program, checks, folder, whole)
+        check_refused(program, checks, folder)
         check_two(program, checks, folder)
         check_unwritable(program, checks, folder)
         check_full(program, checks, folder, whole)
