@@ -87,9 +87,6 @@ std::vector<StageUnit> units_of_iteration(const StageRequest& request) {
   return units;
 }
 
-namespace {
-
-// Gradients of a pass are exchanged as soon as they are there where replicas share them, else those of the last.
 bool exchanges_in(const Pass& pass, const TrainingSpec& training) {
   if (pass.kind == PassKind::kForward) return false;
   if (pass.splits) return false;
@@ -97,6 +94,8 @@ bool exchanges_in(const Pass& pass, const TrainingSpec& training) {
   return (training.parallel.zero >= 2 && !training.keeps_gathered()) || !training.is_flushed() ||
          pass.micro_batch + 1 == training.chunk_micro_batches();
 }
+
+namespace {
 
 // Whether nothing outside knows what is within a pass, so that it is as another of its kind. Exchanged gradients and
 // gathered parameters do, and so do messages.

@@ -79,6 +79,9 @@ struct StageRequest {
   bool repeats = false;           // passes that are like one before them are repetitions of it
 };
 
+// Gradients of a pass are exchanged as soon as they are there where replicas share them, else those of the last.
+bool exchanges_in(const Pass& pass, const TrainingSpec& training);
+
 // Of all its layers: those that are trained, and the others.
 ParameterCount parameters_of(const StageRequest& request);
 std::int64_t frozen_of(const StageRequest& request);
