@@ -7,7 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/version.h"
-#include "study/sweep/sweep.h"
+#include "study/sweep/data.h"
+#include "study/sweep/lines.h"
 
 namespace orrery::study {
 namespace {
@@ -104,7 +105,44 @@ std::string exposed_cell(const PointData& point, const std::string& family) {
   return point.exposed.contains(family) ? csv_cell(point.exposed, family) : "0.0";
 }
 
+// Of all points that differ along the aggregated axis only.
+Json aggregates_json(const Sweep& sweep, std::span<const SweepPoint> points) {
+  Sweep all = sweep;
+  all.layout = {};
+  all.layout.aggregated = sweep.layout.aggregated;
+  Json aggregates = Json::array();
+  for (const SweepLine& line : lines_of(all, points).lines) {
+    const SweepCell& cell = line.front();
+    Json settings = Json::object();
+    const std::vector<std::size_t> choices = sweep.choices_of(cell.points.front());
+    for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis)
+      if (axis != *sweep.layout.aggregated) settings[sweep.axes[axis].name] = sweep.label(axis, choices);
+    const bool ran = points[cell.points.front()].ran();
+    Json one = {{"settings", std::move(settings)}, {"points", ran ? cell.points.size() : 0}};
+    if (ran) {
+      const TimeSpread spread = spread_of(cell, points);
+      one["iteration_time_s"] = {{"mean", seconds(spread.mean)},
+                                 {"p50", seconds(spread.median)},
+                                 {"p99", seconds(spread.p99)},
+                                 {"max", seconds(spread.most)}};
+    }
+    aggregates.push_back(std::move(one));
+  }
+  return aggregates;
+}
+
 }  // namespace
+
+std::map<std::string, NamedValue> figures_of(const SweepPoint& point) {
+  PointData data;
+  add_figures(*point.figures, data);
+  std::map<std::string, NamedValue> figures;
+  for (const auto& [name, value] : data.figures.items())
+    figures.emplace(name, value.is_string() ? NamedValue(value.get<std::string>()) : NamedValue(value.get<double>()));
+  for (const auto& [family, value] : data.exposed.items())
+    figures.emplace("exposed_" + family + "_s", value.get<double>());
+  return figures;
+}
 
 std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
   std::vector<std::string> before = {"iteration_time_s",     "mfu",
@@ -160,6 +198,7 @@ Json sweep_json(const Sweep& sweep, std::span<const SweepPoint> points) {
     if (!data[number].error.empty()) point["error"] = data[number].error;
     document["points"].push_back(std::move(point));
   }
+  if (sweep.layout.aggregated) document["aggregates"] = aggregates_json(sweep, points);
   return document;
 }
 

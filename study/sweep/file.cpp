@@ -12,17 +12,12 @@
 #include "core/suggest.h"
 #include "experiment/experiment.h"
 #include "experiment/recorded_run.h"
+#include "study/sweep/layout.h"
 
 namespace orrery::study {
 namespace {
 
 constexpr std::size_t kMostPoints = 100'000;
-constexpr std::array<std::string_view, 12> kColumns = {"iteration_time", "mfu",   "throughput",   "tflops",
-                                                       "memory",         "bound", "exposed",      "bubble",
-                                                       "efficiency",     "links", "training_run", "slowdown"};
-constexpr std::array<SweepColumn, 4> kDefaultColumns = {SweepColumn::kTime, SweepColumn::kMfu, SweepColumn::kBound,
-                                                        SweepColumn::kExposed};
-
 using Kind = ConfigValue::Kind;
 
 // "8", "dgx-a100"; what is no plain value in the notation of JSON.
@@ -181,37 +176,6 @@ void check_axes(const Sweep& sweep, Diagnostics& diagnostics) {
     }
 }
 
-void read_layout(Section& section, Sweep& sweep) {
-  const auto compared =
-      section.maybe<std::string>("compare",
-                                 "the axis laid out in columns (in rows if it is the only one); times of its later "
-                                 "values are followed by their ratio to the first");
-  const std::vector<std::string> words =
-      section.words("show", fmt::format("columns of the table: {}; by default {}", fmt::join(kColumns, ", "),
-                                        "iteration_time, mfu, bound and exposed"));
-  std::vector<std::string> names;
-  for (const SweepAxis& axis : sweep.axes) names.push_back(axis.name);
-  if (compared) {
-    const auto found = std::ranges::find(names, *compared);
-    if (found == names.end())
-      section.error("compare", fmt::format("no axis is called '{}'", printable(*compared)),
-                    suggestion(*compared, names));
-    else
-      sweep.compared = static_cast<std::size_t>(found - names.begin());
-  }
-  const std::vector<std::string> known(kColumns.begin(), kColumns.end());
-  for (const std::string& word : words) {
-    const auto found = std::ranges::find(known, word);
-    if (found == known.end())
-      section.error("show", fmt::format("unknown column '{}'", printable(word)), suggestion(word, known));
-    else
-      sweep.columns.push_back(static_cast<SweepColumn>(found - known.begin()));
-    if (word == "efficiency" && !compared)
-      section.error("show", "'efficiency' has nothing to be relative to", "name an axis by 'compare'");
-  }
-  if (sweep.columns.empty()) sweep.columns.assign(kDefaultColumns.begin(), kDefaultColumns.end());
-}
-
 bool is_sweep(const ConfigValue& root) {
   // These have an experiment, too.
   const bool is_other = root.find("table") != nullptr || experiment::is_document(root);
@@ -244,7 +208,7 @@ void read_sweep(Section& section, Sweep& sweep) {
   if (is_sweep(sweep.experiment))
     return section.error("experiment", "'experiment' is itself a sweep; one experiment is expected",
                          "name the experiment of that sweep, and add its axes here");
-  if (sweep.point_count() <= kMostPoints) check_axes(sweep, diagnostics);
+  if (sweep.combinations() <= kMostPoints) check_axes(sweep, diagnostics);
 }
 
 // For all points, so that no axis may take it back.
@@ -260,19 +224,23 @@ void change_experiment(Sweep& sweep, const std::string& setting, const ConfigFil
 
 }  // namespace
 
-std::string_view name_of(SweepColumn column) { return kColumns[static_cast<std::size_t>(column)]; }
-
-std::size_t Sweep::point_count() const {
+std::size_t Sweep::combinations() const {
   std::size_t count = 1;
   for (const SweepAxis& axis : axes) count *= axis.choices.size();
   return count;
 }
 
-std::vector<std::size_t> Sweep::choices_of(std::size_t point) const {
+std::vector<std::size_t> Sweep::choices_of_combination(std::size_t number) const {
   std::vector<std::size_t> choices(axes.size());
-  for (std::size_t i = axes.size(); i-- > 0; point /= axes[i].choices.size())
-    choices[i] = point % axes[i].choices.size();
+  for (std::size_t i = axes.size(); i-- > 0; number /= axes[i].choices.size())
+    choices[i] = number % axes[i].choices.size();
   return choices;
+}
+
+std::vector<std::string> Sweep::axis_names() const {
+  std::vector<std::string> names;
+  for (const SweepAxis& axis : axes) names.push_back(axis.name);
+  return names;
 }
 
 bool is_sweep(const std::string& file, const ConfigFiles& files) {

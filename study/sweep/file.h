@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "study/constraint.h"
 
 namespace orrery::study {
 
@@ -50,17 +51,33 @@ enum class SweepColumn {
 // "iteration_time", "mfu", ...: as `show` has them.
 std::string_view name_of(SweepColumn column);
 
+// How its table is laid out, and what of it is shown.
+struct SweepLayout {
+  std::optional<std::size_t> compared;    // the axis that is laid out in columns
+  std::optional<std::size_t> aggregated;  // the axis, as of seeds, whose points are one: their mean, quantiles, maximum
+  std::vector<SweepColumn> columns;
+  std::vector<Constraint> where;  // of what comes out, too: lines that are shown
+  std::string sort;               // by this figure; "": in the order of the points
+  Location sort_where{};
+  std::optional<std::size_t> top;  // so many lines
+};
+
 struct Sweep {
   std::string file;
   std::string title;
   ConfigValue experiment;
-  std::vector<SweepAxis> axes;          // the first is the slowest
-  std::optional<std::size_t> compared;  // the axis that is laid out in columns
-  std::vector<SweepColumn> columns;
+  std::vector<SweepAxis> axes;  // the first is the slowest
+  SweepLayout layout;
+  std::vector<std::size_t> kept;  // of all combinations those that are points; empty: all
 
-  std::size_t point_count() const;
+  std::size_t point_count() const { return kept.empty() ? combinations() : kept.size(); }
+  std::size_t combinations() const;
   // Of the point: for each axis, which of its choices.
-  std::vector<std::size_t> choices_of(std::size_t point) const;
+  std::vector<std::size_t> choices_of(std::size_t point) const {
+    return choices_of_combination(kept.empty() ? point : kept[point]);
+  }
+  std::vector<std::size_t> choices_of_combination(std::size_t number) const;
+  std::vector<std::string> axis_names() const;
   const std::string& label(std::size_t axis, const std::vector<std::size_t>& choices) const {
     return axes[axis].choices[choices[axis]].label;
   }
@@ -71,6 +88,15 @@ bool is_sweep(const std::string& file, const ConfigFiles& files);
 
 // Reads `file`; the `settings` (a.b=v) change the experiment of all points. Throws InputError with all problems.
 Sweep load_sweep(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files);
+
+// What the command line has in place of the file's layout; throws InputError.
+struct SweepView {
+  std::string sort;
+  std::vector<std::string> show;
+  std::vector<std::string> where;  // beside the file's; also of points
+  std::optional<std::size_t> top{};
+};
+void change_view(Sweep& sweep, const SweepView& view);
 
 // The experiment of a point, as read_experiment() takes it.
 ConfigValue configuration_of(const Sweep& sweep, std::size_t point, const ConfigFiles& files, Diagnostics& diagnostics);

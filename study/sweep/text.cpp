@@ -10,6 +10,7 @@
 
 #include "core/config/quantity_text.h"
 #include "report/table.h"
+#include "study/sweep/lines.h"
 #include "study/sweep/sweep.h"
 
 namespace orrery::study {
@@ -158,8 +159,8 @@ bool is_bare(const SweepChoice& choice) {
 
 // Of each compared value: its label, with the axis where one of them is bare.
 std::vector<std::string> compared_names(const Sweep& sweep) {
-  if (!sweep.compared) return {};
-  const SweepAxis& axis = sweep.axes[*sweep.compared];
+  if (!sweep.layout.compared) return {};
+  const SweepAxis& axis = sweep.axes[*sweep.layout.compared];
   const bool needs_axis = std::ranges::any_of(axis.choices, is_bare);
   std::vector<std::string> names;
   for (const SweepChoice& choice : axis.choices)
@@ -223,66 +224,72 @@ class Notes {
 class SweepTable {
  public:
   SweepTable(const Sweep& sweep, std::span<const SweepPoint> points)
-      : sweep_(sweep), points_(points), compared_(compared_names(sweep)) {
-    if (sweep.compared && sweep.axes.size() > 1) across_ = sweep.compared;
+      : sweep_(sweep), points_(points), lines_(lines_of(sweep, points)), compared_(compared_names(sweep)) {
     for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis)
-      if (across_ != axis) table_.column(sweep.axes[axis].name, Align::kLeft);
-    std::size_t step = 1;  // from one value of the compared axis to the next
-    for (std::size_t axis = sweep.axes.size(); across_ && axis-- > *across_ + 1;)
-      step *= sweep.axes[axis].choices.size();
-    const std::size_t groups = across_ ? sweep.axes[*across_].choices.size() : 1;
+      if (has_column(axis)) table_.column(sweep.axes[axis].name, Align::kLeft);
+    const std::size_t groups = lines_.across ? sweep.axes[*lines_.across].choices.size() : 1;
     for (std::size_t group = 0; group < groups; ++group) add_columns(group);
-    for (std::size_t point = 0; point < points.size(); ++point) {
-      if (across_ && sweep.choices_of(point)[*across_] != 0) continue;
-      Line line;
-      for (std::size_t group = 0; group < groups; ++group) line.push_back(point + group * step);
-      add_line(line);
-    }
+    for (const SweepLine& line : lines_.lines) add_line(line);
   }
 
   std::string text() const { return table_.text() + notes_.text(); }
 
  private:
-  using Line = std::vector<std::size_t>;  // its points, in the order of the compared axis
+  bool has_column(std::size_t axis) const { return lines_.across != axis && sweep_.layout.aggregated != axis; }
 
   // Whether a time has its ratio to the first beside it.
   bool has_ratio(SweepColumn column, std::size_t group) const {
-    return column == SweepColumn::kTime && sweep_.compared && (group > 0 || !across_);
+    return column == SweepColumn::kTime && sweep_.layout.compared && (group > 0 || !lines_.across);
   }
+  bool is_spread(SweepColumn column) const { return column == SweepColumn::kTime && sweep_.layout.aggregated; }
 
   void add_columns(std::size_t group) {
-    for (std::size_t i = 0; i < sweep_.columns.size(); ++i) {
-      const ColumnText& column = text_of(sweep_.columns[i]);
-      const std::string whose = across_ && i == 0 ? compared_[group] + ": " : std::string();
-      table_.column(whose + std::string(column.heading), column.align);
-      if (has_ratio(sweep_.columns[i], group)) table_.column("ratio");
+    for (std::size_t i = 0; i < sweep_.layout.columns.size(); ++i) {
+      const SweepColumn column = sweep_.layout.columns[i];
+      std::string whose = lines_.across && i == 0 ? compared_[group] + ": " : std::string();
+      if (is_spread(column))
+        for (const char* heading : {"mean", "p50", "p99", "max"})
+          table_.column(std::exchange(whose, std::string()) + heading);
+      else
+        table_.column(whose + std::string(text_of(column).heading), text_of(column).align);
+      if (has_ratio(column, group)) table_.column("ratio");
     }
   }
 
-  void add_line(const Line& line) {
+  void add_line(const SweepLine& line) {
     std::vector<std::string> cells;
-    const std::vector<std::size_t> choices = sweep_.choices_of(line.front());
+    const auto some = std::ranges::find_if(line, [](const SweepCell& cell) { return !cell.points.empty(); });
+    const std::vector<std::size_t> choices = sweep_.choices_of(some->points.front());
     for (std::size_t axis = 0; axis < sweep_.axes.size(); ++axis)
-      if (across_ != axis) cells.push_back(sweep_.label(axis, choices));
-    const SweepPoint& base = points_[across_ ? line.front() : 0];
-    const SweepFigures* first = base.ran() ? &*base.figures : nullptr;
-    for (std::size_t group = 0; group < line.size(); ++group) {
-      const SweepPoint& point = points_[line[group]];
-      std::string nothing = notes_.mark(point);  // in the first column
-      for (const SweepColumn column : sweep_.columns) {
-        cells.push_back(point.ran() ? text_of(column).cell(*point.figures, first)
-                                    : std::exchange(nothing, std::string(kNothing)));
-        if (has_ratio(column, group))
-          cells.push_back(point.ran() ? ratio_text(*point.figures, first) : std::string(kNothing));
-      }
-    }
+      if (has_column(axis)) cells.push_back(sweep_.label(axis, choices));
+    const SweepCell& base = lines_.across ? line.front() : *lines_.first;
+    const bool has_base = !base.points.empty() && points_[base.median()].ran();
+    const SweepFigures* first = has_base ? &*points_[base.median()].figures : nullptr;
+    for (std::size_t group = 0; group < line.size(); ++group) add_cells(line[group], group, first, cells);
     table_.row(std::move(cells));
+  }
+
+  void add_cells(const SweepCell& cell, std::size_t group, const SweepFigures* first, std::vector<std::string>& cells) {
+    const SweepPoint* point = cell.points.empty() ? nullptr : &points_[cell.median()];
+    const bool ran = point != nullptr && point->ran();
+    std::string nothing = point == nullptr ? std::string(kNothing) : notes_.mark(*point);  // in the first column
+    for (const SweepColumn column : sweep_.layout.columns) {
+      if (is_spread(column)) {
+        const TimeSpread spread = ran ? spread_of(cell, points_) : TimeSpread{};
+        for (const Duration time : {spread.mean, spread.median, spread.p99, spread.most})
+          cells.push_back(ran ? rounded(time) : std::exchange(nothing, std::string(kNothing)));
+      } else {
+        cells.push_back(ran ? text_of(column).cell(*point->figures, first)
+                            : std::exchange(nothing, std::string(kNothing)));
+      }
+      if (has_ratio(column, group)) cells.push_back(ran ? ratio_text(*point->figures, first) : std::string(kNothing));
+    }
   }
 
   const Sweep& sweep_;
   std::span<const SweepPoint> points_;
+  const SweepLines lines_;
   std::vector<std::string> compared_;
-  std::optional<std::size_t> across_;  // the axis whose values stand side by side
   report::Table table_;
   Notes notes_;
 };

@@ -81,7 +81,7 @@ TEST_CASE("a sweep has a point for every combination, the first axis the slowest
   REQUIRE(sweep.point_count() == 6);
   CHECK(sweep.title == "a title");
   CHECK(sweep.axes[0].name == "global");  // the end of its key
-  CHECK(sweep.compared == 1U);
+  CHECK(sweep.layout.compared == 1U);
   CHECK(sweep.choices_of(0) == std::vector<std::size_t>{0, 0});
   CHECK(sweep.choices_of(2) == std::vector<std::size_t>{0, 2});
   CHECK(sweep.choices_of(3) == std::vector<std::size_t>{1, 0});
@@ -160,7 +160,7 @@ TEST_CASE("the table lays the compared axis out in columns, with ratios to its f
 
 TEST_CASE("the busiest links of a point are named, with how busy they are") {
   Sweep sweep = load(kGood);
-  sweep.columns = {SweepColumn::kTime, SweepColumn::kLinks};
+  sweep.layout.columns = {SweepColumn::kTime, SweepColumn::kLinks};
   std::vector<SweepPoint> points(6);
   for (SweepPoint& point : points) {
     point.figures.emplace();
@@ -247,7 +247,7 @@ TEST_CASE("efficiency is throughput of a device relative to the first value, the
 TEST_CASE("the values of an only axis that is compared stand below one another, with ratios to the first") {
   const Sweep sweep = load(with("  - key: workload.batch.global\n    values: [8, 16]\n", ""));
   REQUIRE(sweep.axes.size() == 1);
-  REQUIRE(sweep.compared == 0U);
+  REQUIRE(sweep.layout.compared == 0U);
   const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
   const std::string text = sweep_text(sweep, points);
   INFO(text);

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "study/sweep/layout.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "core/suggest.h"
+
+namespace orrery::study {
+namespace {
+
+constexpr std::array<std::string_view, 12> kColumns = {"iteration_time", "mfu",   "throughput",   "tflops",
+                                                       "memory",         "bound", "exposed",      "bubble",
+                                                       "efficiency",     "links", "training_run", "slowdown"};
+constexpr std::array<SweepColumn, 4> kDefaultColumns = {SweepColumn::kTime, SweepColumn::kMfu, SweepColumn::kBound,
+                                                        SweepColumn::kExposed};
+
+std::vector<std::string> column_names() { return {kColumns.begin(), kColumns.end()}; }
+
+// "" where it is one; else what is wrong with the word, and a hint.
+struct Refusal {
+  std::string problem;
+  std::string hint;
+};
+std::optional<Refusal> add_column(const std::string& word, SweepLayout& layout) {
+  const std::vector<std::string> known = column_names();
+  const auto found = std::ranges::find(known, word);
+  if (found == known.end())
+    return Refusal{fmt::format("unknown column '{}'", printable(word)), suggestion(word, known)};
+  layout.columns.push_back(static_cast<SweepColumn>(found - known.begin()));
+  if (layout.columns.back() == SweepColumn::kEfficiency && !layout.compared)
+    return Refusal{"'efficiency' has nothing to be relative to", "name an axis by 'compare'"};
+  return std::nullopt;
+}
+
+std::optional<std::size_t> read_axis_name(Section& section, std::string_view key, const Sweep& sweep,
+                                          std::string_view meaning) {
+  const auto name = section.maybe<std::string>(key, meaning);
+  if (!name) return std::nullopt;
+  const std::vector<std::string> names = sweep.axis_names();
+  const auto found = std::ranges::find(names, *name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  section.error(key, fmt::format("no axis is called '{}'", printable(*name)), suggestion(*name, names));
+  return std::nullopt;
+}
+
+// Of all combinations those that meet what is asked of their values, the rest of the constraints being of results.
+void keep_points(Sweep& sweep, std::span<const Constraint> constraints) {
+  const std::vector<std::string> names = sweep.axis_names();
+  std::vector<const Constraint*> of_axes;
+  for (const Constraint& constraint : constraints)
+    if (constraint.is_of(names))
+      of_axes.push_back(&constraint);
+    else
+      sweep.layout.where.push_back(constraint);
+  if (of_axes.empty()) return;
+  std::vector<std::size_t> kept;
+  for (std::size_t point = 0; point < sweep.point_count(); ++point) {
+    const std::vector<std::size_t> choices = sweep.choices_of(point);
+    const auto value_of = [&](std::string_view name) -> std::optional<NamedValue> {
+      const auto axis = std::ranges::find(names, name);
+      if (axis == names.end()) return std::nullopt;
+      return named_value(sweep.label(static_cast<std::size_t>(axis - names.begin()), choices));
+    };
+    if (std::ranges::all_of(of_axes, [&](const Constraint* one) { return one->holds(value_of); }))
+      kept.push_back(sweep.kept.empty() ? point : sweep.kept[point]);
+  }
+  if (kept.empty())
+    throw InputError(of_axes.back()->where(),
+                     fmt::format("no combination of the axes meets '{}'", printable(of_axes.back()->text(), 80)),
+                     "names are those of the axes, values their labels in the table");
+  sweep.kept = std::move(kept);
+}
+
+}  // namespace
+
+std::string_view name_of(SweepColumn column) { return kColumns[static_cast<std::size_t>(column)]; }
+
+void read_layout(Section& section, Sweep& sweep) {
+  SweepLayout& layout = sweep.layout;
+  layout.compared = read_axis_name(section, "compare", sweep,
+                                   "the axis laid out in columns (in rows if it is the only one); times of its later "
+                                   "values are followed by their ratio to the first");
+  layout.aggregated = read_axis_name(section, "aggregate", sweep,
+                                     "the axis whose points are one line: mean, median, 99th percentile and maximum of "
+                                     "their times. Example: an axis of seeds");
+  if (layout.aggregated && layout.aggregated == layout.compared)
+    section.error("aggregate", "the axis that is compared cannot be aggregated", "name another axis");
+  const std::vector<std::string> where = section.words(
+      "where",
+      "combinations of the axes that are points, by their values; and lines that are shown, by figures of "
+      "points.csv. Example: `[tensor * pipeline <= 64, mfu > 0.4]`");
+  const std::vector<std::string> words =
+      section.words("show", fmt::format("columns of the table: {}; by default {}", fmt::join(kColumns, ", "),
+                                        "iteration_time, mfu, bound and exposed"));
+  section.accepts(
+      "sort", layout.sort,
+      "figure that lines are sorted by, the best first: a column, or a figure of points.csv; `-` before it: "
+      "the worst first");
+  layout.sort_where = section.where("sort");
+  std::int64_t top = 0;
+  section.accepts("top", top, {1, 1'000'000}, "number of lines that are shown");
+  if (top > 0) layout.top = static_cast<std::size_t>(top);
+  for (const std::string& word : words)
+    if (const std::optional<Refusal> refusal = add_column(word, layout))
+      section.error("show", refusal->problem, refusal->hint);
+  if (layout.columns.empty()) layout.columns.assign(kDefaultColumns.begin(), kDefaultColumns.end());
+  std::vector<Constraint> constraints;
+  try {
+    for (const std::string& text : where) constraints.emplace_back(text, section.where("where"));
+    if (sweep.combinations() > 0) keep_points(sweep, constraints);
+  } catch (const InputError& error) {
+    for (const Problem& problem : error.problems()) section.error("where", problem.message, problem.hint);
+  }
+}
+
+void change_view(Sweep& sweep, const SweepView& view) {
+  SweepLayout& layout = sweep.layout;
+  if (!view.show.empty()) layout.columns.clear();
+  for (const std::string& word : view.show)
+    if (const std::optional<Refusal> refusal = add_column(word, layout))
+      throw InputError({"--show"}, refusal->problem, refusal->hint);
+  if (!view.sort.empty()) layout.sort = view.sort, layout.sort_where = {"--sort"};
+  if (view.top) layout.top = view.top;
+  std::vector<Constraint> constraints;
+  for (const std::string& text : view.where) constraints.emplace_back(text, Location{"--where"});
+  keep_points(sweep, constraints);
+}
+
+}  // namespace orrery::study
