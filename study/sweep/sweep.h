@@ -64,6 +64,11 @@ using PointDone = std::function<void(std::size_t point, const SweepPoint& found,
 std::vector<SweepPoint> run_sweep(const Sweep& sweep, const SweepOptions& options, const ConfigFiles& files,
                                   const PointDone& done = {});
 
+// What the point's result is kept under (study/sweep/store.h); nothing of a point whose experiment is refused, which
+// then has the reason in `refused`.
+std::string key_of_point(const Sweep& sweep, std::size_t point, const SweepOptions& options, const ConfigFiles& files,
+                         SweepPoint& refused);
+
 // Reads the experiment of every point, and whether it fits the devices' memory, without running it.
 std::vector<SweepPoint> check_points(const Sweep& sweep, const SweepOptions& options, const ConfigFiles& files);
 
