@@ -33,6 +33,7 @@ SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1,sched_min_interval=0
 ReturnToService=2
 SlurmdTimeout={node_timeout}
+MessageTimeout=2
 InactiveLimit=0
 KillWait=1
 CompleteWait=0
@@ -70,7 +71,7 @@ class Unavailable(Exception):
 
 
 class Cluster:
-    """`with Cluster(folder) as cluster`: a Slurm that runs; nothing of it runs afterwards. Unavailable if it cannot start."""
+    """Begins with start_all(), which raises Unavailable if it cannot; `with cluster`: nothing of it runs afterwards."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -79,6 +80,9 @@ class Cluster:
         self.started = {}
 
     def __enter__(self):
+        return self
+
+    def start_all(self):
         if os.geteuid() != 0:
             raise Unavailable("only root starts munged, slurmctld and slurmd")
         os.environ["PATH"] += ":/usr/sbin:/sbin"
@@ -94,7 +98,6 @@ class Cluster:
         except BaseException:
             self.stop()
             raise
-        return self
 
     def __exit__(self, *_):
         self.stop()
@@ -137,12 +140,19 @@ class Cluster:
 
     def states(self):
         """Of the node, as sinfo has them; empty if the controller does not answer."""
-        return {word.rstrip("*") for word in self.call("sinfo", "-h", "-o", "%T").stdout.split()}
+        return {word.rstrip("*-") for word in self.call("sinfo", "-h", "-o", "%T").stdout.split()}
 
     def set_state(self, state):
         done = self.call("scontrol", "update", f"nodename={self.host}", f"state={state}", "reason=test")
         if done.returncode != 0:
             raise RuntimeError(done.stderr)
+
+    def resume(self):
+        """The node takes tasks again, whatever it was. Right after a start of slurmctld that may be refused at first."""
+        def is_back():
+            back = self.states() & {"idle", "mixed", "allocated", "completing", "planned"}
+            return back or not self.call("scontrol", "update", f"nodename={self.host}", "state=resume")
+        self.wait("the node is back", is_back, 20)
 
     def tasks(self):
         """[(job_index, state)] of what is queued or runs."""
@@ -186,6 +196,12 @@ class Cluster:
             except ProcessLookupError:
                 pass
         process.wait()
+
+    def end(self, name):
+        """As its service is stopped: it keeps what it knows."""
+        process = self.started.pop(name)
+        process.terminate()
+        process.wait(timeout=20)
 
     def steps(self):
         """slurmstepd of this node: those that know its configuration."""
