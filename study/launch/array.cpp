@@ -22,8 +22,9 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kFirstLook = milliseconds(200), kLastLook = seconds(2);  // for results
-// For tasks: soon after a beginning, then seldom, since many ask one controller.
+// Results are looked for often at the beginning, later so that little of the time goes by unseen. Slurm is asked more
+// seldom, since many ask one controller.
+constexpr milliseconds kFirstLook = milliseconds(200), kLastLook = seconds(2);
 constexpr milliseconds kFirstQuery = milliseconds(500), kLastQuery = seconds(5);
 constexpr seconds kPatience = seconds(600);
 constexpr seconds kWaiting = seconds(3);  // before it is told
@@ -54,14 +55,13 @@ class WatchedArray {
     tasks_.resize(missing_.size());
     adopt(tasks_of(array_.name));
     submit_missing();
-    for (auto next = Clock::now() + query_;; sleep()) {
+    for (auto asked = Clock::now();; std::this_thread::sleep_for(part_of_time(20, kFirstLook, kLastLook))) {
       look();
       if (nothing_missing()) break;
       if (work_.is_stopped()) return stop();
-      if (Clock::now() < next) continue;
+      if (Clock::now() - asked < part_of_time(10, kFirstQuery, kLastQuery)) continue;
       query();
-      next = Clock::now() + query_;
-      query_ = std::min(query_ * 3 / 2, kLastQuery);
+      asked = Clock::now();
     }
     if (!alive_.empty()) try_cancel();  // whatever they do is done
     return true;
@@ -76,10 +76,9 @@ class WatchedArray {
     std::size_t failures = 0;  // one after the other
   };
 
-  // Often at the beginning, later no more than a twentieth of the time goes by unseen.
-  void sleep() const {
-    const auto part = std::chrono::duration_cast<milliseconds>((Clock::now() - begun_) / 20);
-    std::this_thread::sleep_for(std::clamp<milliseconds>(part, kFirstLook, kLastLook));
+  // Of the time since the last submission, within limits.
+  milliseconds part_of_time(int divisor, milliseconds least, milliseconds most) const {
+    return std::clamp(std::chrono::duration_cast<milliseconds>((Clock::now() - begun_) / divisor), least, most);
   }
   void look() { missing_ = work_.collect(); }
   bool nothing_missing() const {
@@ -108,7 +107,7 @@ class WatchedArray {
       tasks_[i].missing = missing_[i];
     }
     work_.tell(fmt::format("submitted {} to Slurm as job {}", counted(chosen.size(), "task"), job));
-    query_ = kFirstQuery;
+    begun_ = Clock::now();
   }
 
   // A controller that restarts does not answer for a while.
@@ -206,8 +205,7 @@ class WatchedArray {
   std::vector<std::size_t> missing_;  // of each task
   std::vector<Task> tasks_;
   std::vector<SlurmTask> alive_;
-  milliseconds query_ = kFirstQuery;
-  const Clock::time_point begun_ = Clock::now();
+  Clock::time_point begun_ = Clock::now();
   Clock::time_point answered_ = begun_;
   bool told_silence_ = false;
   std::optional<Clock::time_point> waiting_since_;

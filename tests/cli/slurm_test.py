@@ -6,13 +6,14 @@ its tasks, its node, its controller and the program that submitted it.
 With a real slurmctld, slurmd and munged, where they can be started. Otherwise that part is skipped, which is said.
 """
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from orrery_program import PATIENCE, Checks, Program, scratch_folder, write_files
+from orrery_program import PATIENCE, SOURCE, Checks, Program, scratch_folder, write_files
 from slurm_cluster import Cluster, Unavailable
 
 POINTS = 60  # of some 60 ms each: long enough for what happens to them meanwhile
@@ -185,6 +186,19 @@ def check_cut_off(program, checks, folder, cluster, whole):
                  errors)
 
 
+def check_study(program, checks, folder, cluster):
+    """The study of every night, as cron would start it."""
+    if not all(shutil.which(tool) for tool in ("jq", "column")):
+        print("SKIPPED: scripts/studies/nightly_slurm.sh: jq or column missing (scripts/setup jq bsdextrautils)")
+        return
+    done = subprocess.run([str(SOURCE / "scripts" / "studies" / "nightly_slurm.sh"), str(Path(folder, "night"))], cwd=folder,
+                          capture_output=True, text=True, timeout=60 * PATIENCE,
+                          env={**os.environ, **cluster.environment, "ORRERY": program.path, "SLURM": "--partition night --tasks 2",
+                               "SWEEP": "configs/studies/smoke-sweep.yaml"})
+    checks.check(done.returncode == 0 and "submitted 2 tasks to Slurm" in done.stderr and "A800/A100" in done.stdout
+                 and len(done.stdout.splitlines()) == 13, "the nightly study runs on Slurm", done.stdout + done.stderr)
+
+
 def main():
     program, checks = Program(sys.argv[1]), Checks()
     with scratch_folder() as folder:
@@ -205,6 +219,7 @@ def main():
             check_trouble(program, checks, folder, cluster, whole)
             check_node_lost(program, checks, folder, cluster, whole)
             check_cut_off(program, checks, folder, cluster, whole)
+            check_study(program, checks, folder, cluster)
     return checks.exit_code()
 
 
