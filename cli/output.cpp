@@ -80,15 +80,34 @@ void tell_groups(const std::string& file) { spdlog::debug("communicator groups a
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1), start_(std::chrono::steady_clock::now()), last_(start_) {}
 
 void Progress::operator()(std::string_view what, std::uint64_t done, std::uint64_t total) {
-  if (!terminal_ || total == 0 || !spdlog::should_log(spdlog::level::info)) return;
+  if (total == 0 || !spdlog::should_log(spdlog::level::info)) return;
   const auto now = std::chrono::steady_clock::now();
+  if (what != what_) what_ = what, first_ = now, done_at_first_ = done;
+  if (!terminal_) {
+    if (now - last_ < std::chrono::minutes(1) || done == total) return;
+    last_ = now;
+    return spdlog::info("{} of {} {}{}", done, total, what, pace(done, total, now));
+  }
   if (now - start_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;
   shown_ = true;
   constexpr std::uint64_t kWidth = 30;
   const std::uint64_t filled = kWidth * done / total;
-  fmt::print(stderr, "\r\x1b[K{} [{:#<{}}{:.<{}}] {:3} %", what, "", filled, "", kWidth - filled, 100 * done / total);
+  fmt::print(stderr, "\r\x1b[K{} [{:#<{}}{:.<{}}] {:3} %{}", what, "", filled, "", kWidth - filled, 100 * done / total,
+             pace(done, total, now));
   std::fflush(stderr);
+}
+
+// ", 3.2 a second, 5 min left": of what was done since the first look.
+std::string Progress::pace(std::uint64_t done, std::uint64_t total, std::chrono::steady_clock::time_point now) const {
+  const double elapsed = std::chrono::duration<double>(now - first_).count();
+  if (done <= done_at_first_ || elapsed < 1) return {};
+  const double rate = static_cast<double>(done - done_at_first_) / elapsed;
+  const double left = static_cast<double>(total - done) / rate;
+  const std::string time = left < 100    ? fmt::format("{:.0f} s", left)
+                           : left < 6000 ? fmt::format("{:.0f} min", left / 60)
+                                         : fmt::format("{:.0f} h", left / 3600);
+  return fmt::format(", {:.3g} a second, {} left", rate, time);
 }
 
 void Progress::clear() {

@@ -22,9 +22,9 @@ namespace orrery::cli {
 // The program's exit status.
 inline constexpr int kDone = 0;
 inline constexpr int kBadInput = 2;
-inline constexpr int kStuck = 3;        // the simulated job cannot finish
-inline constexpr int kCheckFailed = 4;  // a check that was asked for
-inline constexpr int kOutOfMemory = 5;  // the job does not fit the devices' memory
+inline constexpr int kStuck = 3;          // the simulated job cannot finish
+inline constexpr int kCheckFailed = 4;    // a check that was asked for
+inline constexpr int kOutOfMemory = 5;    // the job does not fit the devices' memory
 inline constexpr int kInterrupted = 130;  // as shells say of what SIGINT ended
 
 // Messages on standard error: errors alone, also warnings and what was written, or also what is being done. They go
@@ -46,7 +46,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Shows the state at most ten times a second, and only if standard error is a terminal.
+  // Shows the state, its pace and the time left: at most ten times a second if standard error is a terminal, else as a
+  // line a minute.
   void operator()(std::string_view what, std::uint64_t done, std::uint64_t total);
   // The same with the first word said.
   auto of(std::string_view what) {
@@ -56,8 +57,13 @@ class Progress {
   void clear();
 
  private:
+  std::string pace(std::uint64_t done, std::uint64_t total, std::chrono::steady_clock::time_point now) const;
+
   bool terminal_;
   bool shown_ = false;
+  std::string what_;                               // that is under way
+  std::uint64_t done_at_first_ = 0;                // of it, when it was first told of
+  std::chrono::steady_clock::time_point first_{};  // and when that was
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_;
 };

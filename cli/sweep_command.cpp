@@ -17,6 +17,7 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/sweep_launch.h"
 #include "core/config/quantity_text.h"
 #include "core/in_parallel.h"
 #include "core/input_files.h"
@@ -33,6 +34,11 @@ struct SweepCommandOptions {
   bool fresh = false;
   bool merge = false;
   std::string shard;
+  unsigned cores = 1;  // of a task that is launched
+  LaunchOptions launch;
+  study::SweepView view;
+  std::string show;
+  std::size_t top = 0;
 };
 
 // A part of the points: number `part` of `parts`, from 0 on.
@@ -71,7 +77,7 @@ std::string result_file(std::size_t point) { return fmt::format("result-{}.json"
 
 void prepare(const Outputs& outputs, const study::Sweep& sweep) {
   note_input(sweep.experiment.where.file);
-  std::vector<std::string> files = {"points.csv", "table.txt"};
+  std::vector<std::string> files = {"points.csv", "points.jsonl", "points.sqlite", "table.txt"};
   for (std::size_t point = 0; point < sweep.point_count(); ++point) files.push_back(result_file(point));
   outputs.check(files);
 }
@@ -125,13 +131,13 @@ class RunningSweep {
         out_(session.outputs.out),
         so_far_(sweep.point_count()) {
     if (out_.empty()) return;
-    store_.emplace(out_ + "/points", shard ? std::optional(shard->part) : std::nullopt);
-    if (options.fresh) store_->clear();
+    store_.emplace(out_ + "/points", shard ? std::to_string(shard->part) : options.launch.is_slurm() ? "launcher" : "");
     struct sigaction action {};
     action.sa_handler = [](int) { interrupted = 1; };
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
+    if (options.fresh) clear();
   }
 
   std::vector<study::SweepPoint> run() {
@@ -144,9 +150,13 @@ class RunningSweep {
     if (shard_) options.part = shard_->part, options.parts = shard_->parts;
     std::vector<study::SweepPoint> points;
     try {
-      points = study::run_sweep(sweep_, options, session_.files,
-                                [&](std::size_t point, const study::SweepPoint& found,
-                                    const nlohmann::ordered_json& result) { add(point, found, result); });
+      const auto done = [&](std::size_t point, const study::SweepPoint& found, const nlohmann::ordered_json& result) {
+        add(point, found, result);
+      };
+      points = options_.launch.is_slurm()
+                   ? launch_sweep(options_.launch, {options_.file, options_.view.where, options_.cores}, sweep_,
+                                  options, session_, done)
+                   : study::run_sweep(sweep_, options, session_.files, done);
     } catch (const InputError&) {
       progress_.clear();
       tell_kept();
@@ -167,6 +177,11 @@ class RunningSweep {
   }
 
  private:
+  void clear() {
+    if (options_.launch.is_slurm()) end_launched(session_, [] { return interrupted != 0; });
+    if (interrupted == 0) store_->clear();
+  }
+
   void add(std::size_t point, const study::SweepPoint& found, const nlohmann::ordered_json& result) {
     progress_("points", ++done_, wanted());
     if (out_.empty() || shard_) return;
@@ -195,7 +210,8 @@ class RunningSweep {
     if (!store_) return;
     for (const std::string& file : store_->damaged())
       spdlog::warn("warning: {} is damaged; its point was simulated again", printable(file));
-    if (store_->found() > 0) spdlog::info("{} of {} points were there from before", store_->found(), wanted());
+    if (store_->found() > 0 && !options_.launch.is_slurm())
+      spdlog::info("{} of {} points were there from before", store_->found(), wanted());
     if (interrupted != 0 || shard_ || done_ < wanted()) return;
     if (const std::size_t others = store_->clear_others(); others > 0)
       spdlog::warn("warning: removed {} of other experiments or versions from {}", counted(others, "result"),
@@ -263,6 +279,8 @@ void refuse_missing(std::span<const study::SweepPoint> points, const Session& se
 
 void check_parts(const SweepCommandOptions& options, const Session& session) {
   const char* option = options.merge ? "--merge" : "--shard";
+  if (options.launch.is_slurm() && (options.merge || !options.shard.empty()))
+    throw InputError({option}, "is of sweeps whose parts are started by hand", "--launcher slurm does that, too");
   if ((options.merge || !options.shard.empty()) && session.outputs.out.empty())
     throw InputError({option}, "is of results that are kept in a folder", "name it: --out DIR");
   if (options.merge && !options.shard.empty())
@@ -273,10 +291,19 @@ void check_parts(const SweepCommandOptions& options, const Session& session) {
                      "begin with an empty folder");
 }
 
+study::SweepView view_of(const SweepCommandOptions& options) {
+  study::SweepView view = options.view;
+  if (!options.show.empty()) view.show = comma_separated(options.show);
+  if (options.top > 0) view.top = options.top;
+  return view;
+}
+
 int sweep(const SweepCommandOptions& options, const Session& session) {
   check_parts(options, session);
+  check_launch(options.launch, options.file, session.outputs);
   const std::optional<Shard> shard = options.shard.empty() ? std::nullopt : std::optional(read_shard(options.shard));
-  const study::Sweep sweep = study::load_sweep(options.file, session.settings, session.files);
+  study::Sweep sweep = study::load_sweep(options.file, session.settings, session.files);
+  study::change_view(sweep, view_of(options));
   prepare(session.outputs, sweep);
   RunningSweep running(options, shard, sweep, session);
   const std::vector<study::SweepPoint> points = running.run();
@@ -292,6 +319,8 @@ int sweep(const SweepCommandOptions& options, const Session& session) {
     const auto written = std::ranges::count_if(points, &study::SweepPoint::ran);
     spdlog::info("wrote {} of {} result-NUMBER.json to {}", written, points.size(), out);
     write_file(out + "/points.csv", study::sweep_csv(sweep, points));
+    write_file(out + "/points.jsonl", study::sweep_json_lines(answer.document));
+    write_file(out + "/points.sqlite", study::sweep_sqlite(sweep, points));
   }
   if (session.outputs.wants_page())
     answer.page = page_of(fmt::format("orrery sweep {}", options.file), "sweep", answer.document);
@@ -314,10 +343,27 @@ void add_sweep_command(CLI::App& app, Session& session) {
                   "Simulate this part of the points, as 1/4, or slurm for that of a job array")
       ->type_name("K/N");
   command.add_flag("--merge", options.merge, "Simulate nothing: the table of what all shards have put in --out");
+  command
+      .add_option("--where", options.view.where,
+                  "Points or lines that are wanted, as 'tensor * pipeline <= 64' or 'mfu > 0.4' (repeatable)")
+      ->type_name("CONSTRAINT")
+      ->expected(1)
+      ->take_all();
+  command.add_option("--sort", options.view.sort, "Sort the table by this figure, the best first; -FIGURE: the worst")
+      ->type_name("FIGURE");
+  command.add_option("--top", options.top, "Show so many lines of the table")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000));
+  command.add_option("--show", options.show, "Columns of the table, as iteration_time,memory")->type_name("COLUMNS");
+  add_launch_options(command, options.launch);
   command.add_flag("--fresh", options.fresh, "Simulate all points again, also those with results in --out");
-  add_outputs(command, session, "points.csv, table.txt, result.json and each point's result-NUMBER.json");
+  add_outputs(command, session,
+              "points.csv, .jsonl and .sqlite, table.txt, result.json and each point's result-NUMBER.json");
   add_html(command, session, "all points as a page (curves, time against memory)");
-  command.callback([&] { session.exit_code = sweep(options, session); });
+  command.callback([&] {
+    if (command.count("--jobs") > 0) options.cores = options.jobs;
+    session.exit_code = sweep(options, session);
+  });
 }
 
 }  // namespace orrery::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The points of a sweep for programs: CSV and JSON.
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -93,16 +94,20 @@ std::string csv_cell(const std::string& text) {
   return quoted + "\"";
 }
 
-std::string csv_cell(const Json& object, const std::string& key) {
+std::string csv_cell(const Json& value) {
+  if (value.is_null()) return {};
+  return csv_cell(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+Json value_of(const Json& object, const std::string& key) {
   const auto found = object.find(key);
-  if (found == object.end()) return {};
-  return csv_cell(found->is_string() ? found->get<std::string>() : found->dump());
+  return found == object.end() ? Json() : *found;
 }
 
 // A point that ran without any has 0.
-std::string exposed_cell(const PointData& point, const std::string& family) {
+Json exposed_of(const PointData& point, const std::string& family) {
   if (point.figures.empty()) return {};
-  return point.exposed.contains(family) ? csv_cell(point.exposed, family) : "0.0";
+  return point.exposed.contains(family) ? point.exposed[family] : Json(0.0);
 }
 
 // Of all points that differ along the aggregated axis only.
@@ -144,7 +149,7 @@ std::map<std::string, NamedValue> figures_of(const SweepPoint& point) {
   return figures;
 }
 
-std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
+PointTable point_table(const Sweep& sweep, std::span<const SweepPoint> points) {
   std::vector<std::string> before = {"iteration_time_s",     "mfu",
                                      "tokens_per_s_per_gpu", "samples_per_s_per_gpu",
                                      "model_tflops_per_gpu", "memory_peak_bytes"};
@@ -162,23 +167,42 @@ std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
   std::set<std::string> families;
   for (const PointData& point : data)
     for (const auto& [family, time] : point.exposed.items()) families.insert(family);
-  std::string text = "point";
-  for (const SweepAxis& axis : sweep.axes) text += "," + csv_cell(axis.name);
-  for (const std::string& key : before) text += "," + csv_cell(key);
-  for (const std::string& family : families) text += "," + csv_cell("exposed_" + family + "_s");
-  for (const std::string& key : behind) text += "," + key;
-  text += ",error\n";
+  PointTable table{{"point"}, {}};
+  for (const SweepAxis& axis : sweep.axes) table.columns.push_back(axis.name);
+  std::ranges::copy(before, std::back_inserter(table.columns));
+  for (const std::string& family : families) table.columns.push_back("exposed_" + family + "_s");
+  std::ranges::copy(behind, std::back_inserter(table.columns));
+  table.columns.emplace_back("error");
   for (std::size_t number = 0; number < data.size(); ++number) {
     if (!points[number].was_begun()) continue;
     const PointData& point = data[number];
-    text += fmt::format("{}", number + 1);
-    for (const SweepAxis& axis : sweep.axes) text += "," + csv_cell(point.settings, axis.name);
-    for (const std::string& key : before) text += "," + csv_cell(point.figures, key);
-    for (const std::string& family : families) text += "," + exposed_cell(point, family);
-    for (const std::string& key : behind) text += "," + csv_cell(point.figures, key);
-    text += "," + csv_cell(point.error) + "\n";
+    std::vector<Json>& row = table.rows.emplace_back();
+    row.emplace_back(number + 1);
+    for (const SweepAxis& axis : sweep.axes) row.push_back(value_of(point.settings, axis.name));
+    for (const std::string& key : before) row.push_back(value_of(point.figures, key));
+    for (const std::string& family : families) row.push_back(exposed_of(point, family));
+    for (const std::string& key : behind) row.push_back(value_of(point.figures, key));
+    row.push_back(point.error.empty() ? Json() : Json(point.error));
+  }
+  return table;
+}
+
+std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
+  const PointTable table = point_table(sweep, points);
+  std::string text;
+  for (const std::string& column : table.columns) text += (text.empty() ? "" : ",") + csv_cell(column);
+  text += "\n";
+  for (const std::vector<Json>& row : table.rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) text += (i == 0 ? "" : ",") + csv_cell(row[i]);
+    text += "\n";
   }
   return text;
+}
+
+std::string sweep_json_lines(const nlohmann::ordered_json& document) {
+  std::string lines;
+  for (const Json& point : document["points"]) lines += point.dump() + "\n";
+  return lines;
 }
 
 Json sweep_json(const Sweep& sweep, std::span<const SweepPoint> points) {

@@ -3,7 +3,11 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "study/constraint.h"
 #include "study/sweep/sweep.h"
@@ -12,5 +16,12 @@ namespace orrery::study {
 
 // Of a point that ran: "iteration_time_s", "exposed_tensor_s", "bound_by", ...
 std::map<std::string, NamedValue> figures_of(const SweepPoint& point);
+
+// A line for each point that was begun; null where it has nothing.
+struct PointTable {
+  std::vector<std::string> columns;
+  std::vector<std::vector<nlohmann::ordered_json>> rows;
+};
+PointTable point_table(const Sweep& sweep, std::span<const SweepPoint> points);
 
 }  // namespace orrery::study

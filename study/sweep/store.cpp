@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -176,12 +177,12 @@ std::string key_of(const experiment::Experiment& experiment, bool allow_oom) {
   return hash.finish();
 }
 
-PointStore::PointStore(std::filesystem::path folder, std::optional<std::size_t> part) : folder_(std::move(folder)) {
+PointStore::PointStore(std::filesystem::path folder, const std::string& part) : folder_(std::move(folder)) {
   std::error_code code;
   std::filesystem::create_directories(folder_, code);
   if (code) throw InputError({folder_.string()}, fmt::format("the folder cannot be made: {}", code.message()));
-  lock("lock", part ? LOCK_SH : LOCK_EX);
-  if (part) lock(fmt::format("lock.{}", *part), LOCK_EX);
+  lock("lock", part.empty() ? LOCK_EX : LOCK_SH);
+  if (!part.empty()) lock("lock." + part, LOCK_EX);
 }
 
 PointStore::~PointStore() {
@@ -221,7 +222,7 @@ std::optional<PointStore::Stored> PointStore::find(const std::string& key) {
     return stored;
   } catch (const std::exception&) {  // of JSON, or of what it says
     const std::lock_guard guard(mutex_);
-    damaged_.push_back(file.string());
+    if (std::ranges::find(damaged_, file.string()) == damaged_.end()) damaged_.push_back(file.string());
     return std::nullopt;
   }
 }
@@ -239,6 +240,14 @@ void PointStore::keep(const std::string& key, const Stored& stored) {
   files.add(file.string(), [&](OutputFile& out) { out.write(document.dump() + "\n"); });
   files.commit(file.string());
   used_.insert(file.filename());
+}
+
+std::set<std::string> PointStore::keys() const {
+  std::set<std::string> keys;
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, code))
+    if (entry.path().extension() == ".json") keys.insert(entry.path().stem());
+  return keys;
 }
 
 std::size_t PointStore::clear_others() {

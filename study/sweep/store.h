@@ -24,9 +24,9 @@ std::string key_of(const experiment::Experiment& experiment, bool allow_oom);
 
 class PointStore {
  public:
-  // Makes the folder if there is none. InputError, also where another program has it; with a `part`, where another has
-  // all of it or the same part.
-  explicit PointStore(std::filesystem::path folder, std::optional<std::size_t> part = {});
+  // Makes the folder if there is none. InputError, also where another program has it; with the name of a `part`, where
+  // another has all of it or the same part.
+  explicit PointStore(std::filesystem::path folder, const std::string& part = {});
   ~PointStore();
   PointStore(const PointStore&) = delete;
   PointStore& operator=(const PointStore&) = delete;
@@ -38,6 +38,9 @@ class PointStore {
   // By any thread. A file that is damaged is nothing, and counts as such.
   std::optional<Stored> find(const std::string& key);
   void keep(const std::string& key, const Stored& stored);
+
+  // Of all results that are there now, also by others.
+  std::set<std::string> keys() const;
 
   // Removes what nobody has found or kept here; how many.
   std::size_t clear_others();

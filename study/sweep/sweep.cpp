@@ -114,6 +114,20 @@ std::vector<SweepPoint> run_sweep(const Sweep& sweep, const SweepOptions& option
   return points;
 }
 
+std::string key_of_point(const Sweep& sweep, std::size_t point, const SweepOptions& options, const ConfigFiles& files,
+                         SweepPoint& refused) {
+  std::string key;
+  attempt(sweep, point, files, refused, [&](ConfigValue root) {
+    Diagnostics diagnostics;
+    try {
+      key = key_of(experiment::read_experiment(sweep.file, std::move(root), files, diagnostics), options.allow_oom);
+    } catch (const InputError& error) {
+      throw located(error, sweep.file);
+    }
+  });
+  return key;
+}
+
 std::vector<SweepPoint> check_points(const Sweep& sweep, const SweepOptions& options, const ConfigFiles& files) {
   std::vector<SweepPoint> points(sweep.point_count());
   in_parallel(points.size(), options.jobs, [&](std::size_t number) {

@@ -64,6 +64,11 @@ using PointDone = std::function<void(std::size_t point, const SweepPoint& found,
 std::vector<SweepPoint> run_sweep(const Sweep& sweep, const SweepOptions& options, const ConfigFiles& files,
                                   const PointDone& done = {});
 
+// What the point's result is kept under (study/sweep/store.h); nothing of a point whose experiment is refused, which
+// then has the reason in `refused`.
+std::string key_of_point(const Sweep& sweep, std::size_t point, const SweepOptions& options, const ConfigFiles& files,
+                         SweepPoint& refused);
+
 // Reads the experiment of every point, and whether it fits the devices' memory, without running it.
 std::vector<SweepPoint> check_points(const Sweep& sweep, const SweepOptions& options, const ConfigFiles& files);
 
@@ -90,6 +95,10 @@ std::vector<Problem> warnings_of(const Sweep& sweep, std::span<const SweepPoint>
 std::string sweep_text(const Sweep& sweep, std::span<const SweepPoint> points);
 // A line for each point.
 std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points);
+// The same as a data base of SQLite, table `points`: its bytes.
+std::string sweep_sqlite(const Sweep& sweep, std::span<const SweepPoint> points);
+// A JSON object for each point, of the document "orrery.sweep/1".
+std::string sweep_json_lines(const nlohmann::ordered_json& document);
 // The document "orrery.sweep/1".
 nlohmann::ordered_json sweep_json(const Sweep& sweep, std::span<const SweepPoint> points);
 

@@ -4,8 +4,10 @@
 import csv
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from orrery_program import PATIENCE, SOURCE, Checks, Program, scratch_folder
@@ -58,6 +60,50 @@ def check_bucket_size(program, checks, folder):
     checks.check(bool(fast) and all(a <= b for a, b in zip(fast, slow)), "a faster network is no slower", table)
 
 
+def check_nightly_jitter(program, checks, folder):
+    """Cut off by SIGKILL, it goes on with the figures that are missing."""
+    running = subprocess.Popen([str(STUDIES / "nightly_jitter.sh"), str(folder / "nightly_jitter")], cwd=folder,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                               env={**os.environ, "ORRERY": program.path})
+    figures = folder / "nightly_jitter" / "figures"
+    done = lambda: sorted(path for path in figures.glob("tensor-*") if path.suffix != ".part")
+    end = time.monotonic() + 60 * PATIENCE
+    while len(done()) < 5 and running.poll() is None and time.monotonic() < end:
+        time.sleep(0.002)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    kept = {path.name: path.stat().st_mtime_ns for path in done()}
+    checks.check(5 <= len(kept) < 27, "nightly_jitter is killed in the middle", kept)
+    again = run("nightly_jitter", program.path, folder)
+    checks.check(again.returncode == 0 and again.stderr.count(" s\n") == 27 - len(kept), "it goes on", again.stderr)
+    checks.check(kept == {path.name: path.stat().st_mtime_ns for path in done() if path.name in kept}, "and keeps what there is")
+    with open(folder / "nightly_jitter" / "table.tsv", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    ratios = [float(row["mean/quiet"]) for row in rows]
+    checks.check([row["tensor"] for row in rows] == ["2", "4", "8"] and all(1.02 < ratio < 1.2 for ratio in ratios),
+                 "noise makes steps longer", rows)
+    checks.check(ratios == sorted(ratios, reverse=True), "the more, the more of a step is computing", rows)
+
+
+def check_nightly_slurm(program, checks, folder):
+    """On this machine: cli_slurm has the launcher. A night whose jobs are others is told."""
+    environment = {**os.environ, "ORRERY": program.path, "LAUNCHER": "local", "SWEEP": "configs/studies/smoke-sweep.yaml"}
+    def night(name, *before, options=""):
+        return subprocess.run([str(STUDIES / "nightly_slurm.sh"), str(folder / name), *(str(folder / one) for one in before)],
+                              capture_output=True, text=True, timeout=300 * PATIENCE, cwd=folder,
+                              env={**environment, "SLURM": options})
+    one, two = night("one"), night("two", "one")
+    with open(folder / "one" / "table.tsv", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    ratios = [float(row["A800/A100"]) for row in rows]
+    checks.check(one.returncode == 0 and len(ratios) == 12 and all(1 < ratio < 1.2 for ratio in ratios),
+                 "nightly_slurm has a ratio for each plan", one.stdout + one.stderr)
+    checks.check(two.returncode == 0 and "all times are those of" in two.stdout, "two nights are alike", two.stdout + two.stderr)
+    three = night("three", "one", options="--set workload.recompute=full")
+    checks.check(three.returncode == 1 and "times differ from those in" in three.stderr, "a night that is not is told",
+                 three.stdout + three.stderr)
+
+
 def check_missing_program(checks, folder):
     done = run("bucket_size", "/nowhere/orrery", folder)
     checks.check(done.returncode == 2 and "'/nowhere/orrery' is missing" in done.stderr and "hint" in done.stderr,
@@ -76,6 +122,8 @@ def main():
         check_a100_a800(program, checks, folder)
         check_nic_count(program, checks, folder)
         check_bucket_size(program, checks, folder)
+        check_nightly_jitter(program, checks, folder)
+        check_nightly_slurm(program, checks, folder)
     return checks.exit_code()
 
 
