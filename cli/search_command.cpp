@@ -18,6 +18,7 @@
 #include "experiment/experiment.h"
 #include "experiment/recorded_run.h"
 #include "study/search/search.h"
+#include "study/search/sizes.h"
 
 namespace orrery::cli {
 namespace {
@@ -26,18 +27,42 @@ struct SearchCommandOptions {
   std::string experiment;
   std::vector<std::string> vary;
   std::vector<std::string> fixed;
+  std::vector<std::string> where;
   std::string most_memory;
+  std::string objective = "time";
   std::size_t best = 10;
   bool all = false;
+  bool rank = false;
   std::size_t budget = 0;
   std::string write;
   unsigned jobs = hardware_threads();
 };
 
+constexpr std::string_view kNodes = "nodes";
+
+// What is varied: the plan's keys, and the number of nodes.
+struct SearchSpace {
+  study::PlanRanges ranges{};
+  std::vector<std::int64_t> nodes;
+};
+
+void add_nodes(const std::string& option, const std::string& values, std::vector<std::int64_t>& nodes) {
+  if (!nodes.empty()) throw InputError({option}, "nodes is given twice");
+  for (const std::string& word : comma_separated(values)) {
+    const std::optional<std::int64_t> value = parse_whole_number(word);
+    if (!value || *value < 1)
+      throw InputError({option}, fmt::format("nodes: invalid value '{}'", printable(word, 40)),
+                       "a whole number from 1 on");
+    if (std::ranges::find(nodes, *value) == nodes.end()) nodes.push_back(*value);
+  }
+}
+
 // KEY=VALUE or KEY=VALUE,VALUE of a key that plans have.
-void add_range(const std::string& option, const std::string& text, study::PlanRanges& ranges) {
+void add_range(const std::string& option, const std::string& text, SearchSpace& space) {
+  study::PlanRanges& ranges = space.ranges;
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
+  if (name == kNodes && equals != std::string::npos) return add_nodes(option, text.substr(equals + 1), space.nodes);
   const std::optional<study::PlanKey> key = study::plan_key_named(name);
   if (!key)
     throw InputError({option}, fmt::format("unknown key '{}'", printable(name, 40)),
@@ -70,28 +95,32 @@ double part_of_memory(const std::string& text) {
   return *part;
 }
 
-study::SearchRequest request_of(const SearchCommandOptions& options, const Session& session) {
+study::SearchRequest request_of(const SearchCommandOptions& options, SearchSpace& space, const Session& session) {
   study::SearchRequest request{options.experiment, session.settings};
-  for (const std::string& text : options.vary) add_range("--vary", text, request.ranges);
-  for (const std::string& text : options.fixed) add_range("--fix", text, request.ranges);
+  for (const std::string& text : options.vary) add_range("--vary", text, space);
+  for (const std::string& text : options.fixed) add_range("--fix", text, space);
+  request.ranges = space.ranges;
   for (const std::string& text : options.fixed)
     if (text.find(',') != std::string::npos)
       throw InputError({"--fix"}, fmt::format("'{}' has several values", printable(text, 40)), "--vary takes several");
   request.most_memory = part_of_memory(options.most_memory);
   request.best = options.best;
+  for (const std::string& text : options.where) request.where.emplace_back(text, Location{"--where"});
   request.simulates_all = options.all;
+  request.ranks_given = options.rank;
   if (options.budget > 0) request.budget = options.budget;
   request.jobs = options.jobs;
   return request;
 }
 
 // The experiment with the best plan, as `run` takes it: resolved, so that it may stand in any folder.
-void write_best(const std::string& file, const study::Search& search, const study::SearchRequest& request,
+void write_best(const std::string& file, const study::SizedSearch& best, const std::string& experiment,
                 const Session& session) {
-  std::vector<std::string> settings = request.settings;
-  settings.insert(settings.end(), search.settings.front().begin(), search.settings.front().end());
+  std::vector<std::string> settings = best.settings;
+  const std::vector<std::string>& plan = best.search->settings.front();
+  settings.insert(settings.end(), plan.begin(), plan.end());
   Diagnostics diagnostics;
-  write_file(file, yaml_text(experiment::load_experiment(request.file, settings, session.files, diagnostics).resolved));
+  write_file(file, yaml_text(experiment::load_experiment(experiment, settings, session.files, diagnostics).resolved));
 }
 
 void search(const SearchCommandOptions& options, const Session& session) {
@@ -101,15 +130,26 @@ void search(const SearchCommandOptions& options, const Session& session) {
   check_file("--write", options.write);
   refuse_same_file({"--write", options.write}, {"--json", session.outputs.json});
   refuse_same_file({"--write", options.write}, {"--html", session.outputs.html});
-  const study::SearchRequest request = request_of(options, session);
+  SearchSpace space;
+  const study::SearchRequest request = request_of(options, space, session);
+  const std::vector<std::string> objectives = study::objective_names();
+  const auto objective =
+      static_cast<study::Objective>(std::ranges::find(objectives, options.objective) - objectives.begin());
   Progress progress;
-  const study::Search search = study::search_plans(request, session.files, std::ref(progress));
+  std::vector<study::SizedSearch> sizes;
+  if (space.nodes.empty()) {
+    sizes.push_back({0, request.settings, study::search_plans(request, session.files, std::ref(progress)), {}});
+  } else {
+    sizes = study::search_sizes(request, space.nodes, objective, session.files, std::ref(progress));
+  }
   progress.clear();
+  const study::Search& search = *sizes.front().search;
   print_warnings(search.warnings);
-  Answer answer{study::search_text(search), study::search_json(search)};
+  Answer answer = space.nodes.empty() ? Answer{study::search_text(search), study::search_json(search)}
+                                      : Answer{study::sizes_text(sizes), study::sizes_json(sizes)};
   if (session.outputs.wants_page())
     answer.page = page_of(fmt::format("orrery search {}", options.experiment), "search", answer.document);
-  if (!options.write.empty()) write_best(options.write, search, request, session);
+  if (!options.write.empty()) write_best(options.write, sizes.front(), request.file, session);
   session.outputs.give(answer);
 }
 
@@ -132,14 +172,22 @@ void add_search_command(CLI::App& app, Session& session) {
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all();
+  command.add_option("--where", options.where, "Plans that are wanted, as 'tensor * context <= 8' (repeatable)")
+      ->type_name("CONSTRAINT")
+      ->expected(1)
+      ->take_all();
   command
       .add_option("--max-memory", options.most_memory, "Part of a device's memory that a plan may need (default: 90%)")
       ->type_name("PART")
       ->default_val("90%");
+  command.add_option("--objective", options.objective, "What decides between numbers of nodes (--vary nodes=16,32)")
+      ->type_name("WORD")
+      ->check(CLI::IsMember(study::objective_names()));
   command.add_option("--best", options.best, "How many of the fastest plans to find (default: 10)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000));
   command.add_flag("--all", options.all, "Simulate all plans that fit, also those that cannot be among the best");
+  command.add_flag("--rank", options.rank, "Simulate all plans that may be faster than that of the experiment");
   command.add_option("--budget", options.budget, "Simulate at most so many, and say how far off the best may be")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000'000));

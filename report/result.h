@@ -229,6 +229,9 @@ std::optional<TrainingRun> training_run(const workload::TrainingSpec& training, 
 // "5.3 hours", "27.1 days", "2.03 years".
 std::string days_text(double seconds);
 
+// "80 % of 276 comparable runs (transformer on ampere): 26.3 s to 35.3 s", a line.
+std::string interval_text(const TimeInterval& interval);
+
 // Turns a finished simulation into a result. `log` saw all of it.
 Result make_result(const workload::Job& job, const network::Fabric& fabric, const system::Simulation& simulation,
                    const system::SimulationTotals& totals, const OperationLog& log);

@@ -371,24 +371,21 @@ std::string slowest_ranks_text(const Result& result) {
   return text;
 }
 
-// "80 % of 276 comparable runs (transformer on ampere): 26.3 s to 35.3 s".
-std::string interval_text(const Result& result) {
-  if (!result.interval) return {};
-  const TimeInterval& interval = *result.interval;
+}  // namespace
+
+std::string interval_text(const TimeInterval& interval) {
   std::string text = fmt::format("{:.0f} % of {} comparable runs ({}): {} to {}", 100 * interval.share, interval.runs,
                                  printable(interval.of, 60), rounded(interval.low), rounded(interval.high));
   if (!interval.beyond.empty()) text += fmt::format("; wide, for want of {}", interval.beyond);
   return text + "\n";
 }
 
-}  // namespace
-
 std::string summary_text(const Result& result) {
   const std::size_t ranks = result.class_of_rank.size();
   const std::string what =
       result.jobs.empty() ? "iteration time" : fmt::format("all {} jobs are done after", result.jobs.size());
   std::string text = fmt::format("{} {}\n", what, rounded(iteration_time(result)));
-  text += interval_text(result);
+  if (result.interval) text += interval_text(*result.interval);
   text += fmt::format("{} rank{} on {} device{} {}; {} network{}\n", ranks, ranks == 1 ? "" : "s", result.devices,
                       result.devices == 1 ? "" : "s", printable(result.device), result.network_model,
                       result.library.empty() ? "" : ", " + result.library);
@@ -422,7 +419,7 @@ std::string details_text(const Result& result) {
                                  rounded(iteration_time(result)), ranks, ranks == 1 ? "" : "s", result.devices,
                                  result.devices == 1 ? "" : "s", printable(result.device), result.network_model,
                                  result.granularity, result.library.empty() ? "" : ", " + result.library);
-  text += interval_text(result);
+  if (result.interval) text += interval_text(*result.interval);
   if (result.iterations > 1)
     text += fmt::format("mean of {} iterations; the times below are of all of them\n", result.iterations);
   if (result.initial > Duration::zero())

@@ -14,6 +14,8 @@
 #include "core/in_parallel.h"
 #include "experiment/job.h"
 #include "experiment/run.h"
+#include "study/interval/interval.h"
+#include "study/interval/kinds.h"
 #include "study/search/bound.h"
 
 namespace orrery::study {
@@ -88,7 +90,7 @@ class Experiments {
 class Searcher {
  public:
   Searcher(const SearchRequest& request, const ConfigFiles& files, const SearchProgress& progress)
-      : request_(request), progress_(progress), experiments_(request, files) {
+      : request_(request), files_(files), progress_(progress), experiments_(request, files) {
     Diagnostics diagnostics;
     base_ = std::make_unique<experiment::Experiment>(
         experiment::load_experiment(request.file, request.settings, files, diagnostics));
@@ -98,9 +100,11 @@ class Searcher {
     search_.capacity = Bytes(static_cast<std::int64_t>(static_cast<double>(capacity.count()) * request.most_memory));
     search_.device_memory = capacity;
     search_.asked = request.best;
+    for (const Constraint& constraint : request.where) constraint.check(plan_key_names());
     const workload::TrainingSpec& training = training_of(*base_);
     search_.job = fmt::format("{}, {}, {}, global batch {}", experiment::model_text(training.model),
                               printable(training.software.name), name_of(training.precision), training.global_batch);
+    search_.device_count = base_->fabric.device_count();
     search_.devices = fmt::format("{} devices {}", base_->fabric.device_count(), base_->devices_text());
   }
 
@@ -111,6 +115,9 @@ class Searcher {
     if (search_.simulated == 0) refuse_all();
     for (std::size_t i = 0; i < std::min(search_.asked, search_.simulated); ++i)
       search_.settings.push_back(settings_of(training_of(*base_), search_.found[i].plan));
+    if (const auto kind = job_kind(*base_))
+      if (const std::vector<MeasuredError> errors = shipped_errors(training_runs(), files_); !errors.empty())
+        search_.interval = time_interval(interval_of(*kind, errors, training_runs()), *search_.found.front().time);
     return std::move(search_);
   }
 
@@ -146,6 +153,14 @@ class Searcher {
     return checked;
   }
 
+  bool is_wanted(const Plan& plan) const {
+    const auto value_of = [&](std::string_view name) -> std::optional<NamedValue> {
+      const std::optional<PlanKey> key = plan_key_named(name);
+      return key ? std::optional(named_value(value_text(*key, plan[*key]))) : std::nullopt;
+    };
+    return std::ranges::all_of(request_.where, [&](const Constraint& one) { return one.holds(value_of); });
+  }
+
   static FoundPlan found_plan(const Plan& plan, const PlanBounds::Bound& bound) {
     return {plan, bound.memory, bound.in_use, bound.time, {}, {}, {}, {}};
   }
@@ -159,7 +174,8 @@ class Searcher {
 
   // All plans: those that fit, and why the others do not.
   void sort_out() {
-    const std::vector<Plan> plans = all_plans(training_of(*base_), base_->fabric.device_count(), request_.ranges);
+    std::vector<Plan> plans = all_plans(training_of(*base_), base_->fabric.device_count(), request_.ranges);
+    std::erase_if(plans, [&](const Plan& plan) { return !is_wanted(plan); });
     search_.plans = plans.size();
     warn_of_values(plans);
     const std::vector<Checked> checked = check(plans);
@@ -251,7 +267,9 @@ class Searcher {
     const std::size_t most = std::min(found.size(), request_.budget.value_or(found.size()));
     while (next < most) {
       const std::optional<Duration> beat = time_to_beat();
-      if (!request_.simulates_all && search_.bounds_hold && beat && found[next].bound > *beat) break;
+      const bool may_be_best = !beat || found[next].bound <= *beat;
+      const bool may_beat_given = request_.ranks_given && search_.given && found[next].bound < *search_.given->time;
+      if (!request_.simulates_all && search_.bounds_hold && !may_be_best && !may_beat_given) break;
       const std::size_t end = std::min(next + kRound, most);
       in_parallel(end - next, request_.jobs, [&](std::size_t i) { simulate(found[next + i]); });
       for (; next < end; ++next)
@@ -289,13 +307,15 @@ class Searcher {
         text += fmt::format("{} {} {}", text.empty() ? " with" : " and", name_of(static_cast<PlanKey>(key)),
                             fmt::join(values, " or "));
     }
+    for (const Constraint& one : request_.where)
+      text += fmt::format("{} {}", text.empty() ? " with" : " and", printable(one.text(), 80));
     return text;
   }
 
   [[noreturn]] void refuse_all() const {
     if (search_.plans == 0)
       throw InputError({request_.file}, fmt::format("no plan fills the {}{}", search_.devices, ranges_text()),
-                       "give --vary or --fix other values, or take another number of nodes");
+                       "give --vary, --fix or --where other values, or take another number of nodes");
     if (!failure_.empty()) throw InputError({request_.file}, failure_);
     if (search_.least_memory) {
       Problem problem{Severity::kError,
@@ -313,6 +333,7 @@ class Searcher {
   }
 
   const SearchRequest& request_;
+  const ConfigFiles& files_;
   const SearchProgress& progress_;
   Experiments experiments_;
   std::unique_ptr<experiment::Experiment> base_;
@@ -334,6 +355,16 @@ std::size_t Search::proven() const {
   const auto end = std::find_if(found.begin(), found.begin() + static_cast<long>(simulated),
                                 [&](const FoundPlan& one) { return *one.time > *bound; });
   return static_cast<std::size_t>(end - found.begin());
+}
+
+std::pair<std::size_t, std::size_t> Search::faster_than_given() const {
+  if (!given) return {0, 0};
+  const auto left = found.begin() + static_cast<long>(simulated);
+  const auto faster =
+      std::count_if(found.begin(), left, [&](const FoundPlan& one) { return *one.time < *given->time; });
+  const auto maybe =
+      std::count_if(left, found.end(), [&](const FoundPlan& one) { return !bounds_hold || one.bound < *given->time; });
+  return {static_cast<std::size_t>(faster), static_cast<std::size_t>(maybe)};
 }
 
 Search search_plans(const SearchRequest& request, const ConfigFiles& files, const SearchProgress& progress) {

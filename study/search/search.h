@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,6 +20,7 @@
 #include "core/units.h"
 #include "report/parts.h"
 #include "report/result.h"
+#include "study/constraint.h"
 #include "study/search/plan.h"
 
 namespace orrery::study {
@@ -27,9 +29,11 @@ struct SearchRequest {
   std::string file;                   // an experiment whose job trains a model, or a result
   std::vector<std::string> settings;  // a.b=v, of all plans
   PlanRanges ranges{};
+  std::vector<Constraint> where{};      // of plans, by the keys' names
   double most_memory = 1;               // part of a device's memory that a plan may need
   std::size_t best = 10;                // how many of the best are asked for, at least 1
   bool simulates_all = false;           // though they cannot be among the best
+  bool ranks_given = false;             // all that may be faster than the experiment's own plan are simulated, too
   std::optional<std::size_t> budget{};  // simulations at most, at least 1
   unsigned jobs = 1;                    // simulations at a time
 };
@@ -54,8 +58,9 @@ struct RefusedPlans {
 };
 
 struct Search {
-  std::string job;                        // "llama2-13b of 13.0 B parameters, megatron-2022, bf16, global batch 64"
-  std::string devices;                    // "512 devices h100-sxm"
+  std::string job;      // "llama2-13b of 13.0 B parameters, megatron-2022, bf16, global batch 64"
+  std::string devices;  // "512 devices h100-sxm"
+  std::int64_t device_count = 0;
   std::size_t plans = 0;                  // that fill the cluster
   std::vector<RefusedPlans> refused;      // the most first
   std::size_t too_large = 0;              // of those that are left: beyond the memory
@@ -68,11 +73,15 @@ struct Search {
   std::size_t asked = 0;                           // how many of the best
   std::optional<FoundPlan> given;                  // the plan of the experiment, if it fills the cluster
   std::optional<std::string> given_refusal;        // why it does not
+  std::optional<report::TimeInterval> interval;    // where a measured time of the best would lie
   std::vector<std::vector<std::string>> settings;  // of the best, as `run --set` takes them
   std::vector<Problem> warnings;
 
   // How many of `found` are the best, without doubt.
   std::size_t proven() const;
+  // How many plans that fit are faster than that of the experiment: those that were simulated, and those that may be
+  // beside these, by their bounds.
+  std::pair<std::size_t, std::size_t> faster_than_given() const;
   // Of those that were not simulated, the least bound; nothing where all were.
   std::optional<Duration> next_bound() const;
 };
@@ -82,6 +91,9 @@ using SearchProgress = std::function<void(std::string_view phase, std::uint64_t 
 
 // Throws InputError: of the experiment, and where no plan fits.
 Search search_plans(const SearchRequest& request, const ConfigFiles& files, const SearchProgress& progress = {});
+
+// "tensor 8, pipeline 4, data 16": what is not as in a plan of one rank.
+std::string text_of(const Plan& plan);
 
 std::string search_text(const Search& search);
 // The document "orrery.search/1".

@@ -23,16 +23,6 @@ constexpr std::array kColumns = {PlanKey::kTensor,   PlanKey::kPipeline, PlanKey
 
 PlanKey key_at(std::size_t number) { return static_cast<PlanKey>(number); }
 
-// "tensor 8, pipeline 4, data 16": what is not as in a plan of one rank.
-std::string plan_text(const Plan& plan) {
-  const Plan plain;
-  std::string text;
-  for (const PlanKey key : kColumns)
-    if (plan[key] != plain[key])
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(key), value_text(key, plan[key]));
-  return text.empty() ? "one rank" : text;
-}
-
 std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
 
 std::string bound_by(const FoundPlan& plan) {
@@ -99,6 +89,12 @@ std::string difference_text(const FoundPlan& slow, const FoundPlan& fast) {
 
 std::string plans_are(std::size_t count) { return count == 1 ? "1 plan is" : fmt::format("{} plans are", count); }
 
+// "12 plans are"; "12 to 340 plans are" where that is not known.
+std::string faster_text(const Search& search) {
+  const auto [faster, maybe] = search.faster_than_given();
+  return maybe == 0 ? plans_are(faster) : fmt::format("{} to {} plans are", faster, faster + maybe);
+}
+
 std::string given_text(const Search& search) {
   if (search.given_refusal)
     return fmt::format("the plan of the experiment is not compared: {}\n", *search.given_refusal);
@@ -106,15 +102,10 @@ std::string given_text(const Search& search) {
   const FoundPlan& given = *search.given;
   const FoundPlan& best = search.found.front();
   if (given.plan == best.plan) return "the plan of the experiment is the best\n";
-  const auto end = search.found.begin() + static_cast<long>(search.simulated);
-  const auto faster =
-      std::count_if(search.found.begin(), end, [&](const FoundPlan& one) { return *one.time < *given.time; });
-  const bool is_exact = !search.next_bound() || *search.next_bound() >= *given.time;
   const double more = seconds(*given.time) / seconds(*best.time) - 1;
-  std::string text =
-      fmt::format("the plan of the experiment ({}) takes {}, {:.1f} % {} than the best; {}{} faster\n",
-                  plan_text(given.plan), rounded(*given.time), 100 * std::abs(more), more < 0 ? "less" : "more",
-                  is_exact ? "" : "at least ", plans_are(static_cast<std::size_t>(faster)));
+  std::string text = fmt::format("the plan of the experiment ({}) takes {}, {:.1f} % {} than the best; {} faster\n",
+                                 text_of(given.plan), rounded(*given.time), 100 * std::abs(more),
+                                 more < 0 ? "less" : "more", faster_text(search));
   if (more > 0) text += fmt::format("  its difference: {}\n", difference_text(given, best));
   if (given.memory > search.capacity)
     text += fmt::format("  it needs {} of memory, more than the {} that plans may need here\n", rounded(given.memory),
@@ -158,7 +149,7 @@ std::string refusals_text(const Search& search) {
   if (search.too_large > 0)
     table.row({fmt::format("{}", search.too_large),
                fmt::format("need more than {} of memory; the least {} ({})", rounded(search.capacity),
-                           rounded(search.least_memory->memory), plan_text(search.least_memory->plan))});
+                           rounded(search.least_memory->memory), text_of(search.least_memory->plan))});
   for (std::size_t i = 0; i < std::min(kShown, search.refused.size()); ++i)
     table.row({fmt::format("{}", search.refused[i].count), printable(search.refused[i].reason, 110)});
   std::size_t others = 0;
@@ -194,12 +185,22 @@ Json plan_json(const FoundPlan& one) {
 
 }  // namespace
 
+std::string text_of(const Plan& plan) {
+  const Plan plain;
+  std::string text;
+  for (const PlanKey key : kColumns)
+    if (plan[key] != plain[key])
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(key), value_text(key, plan[key]));
+  return text.empty() ? "one rank" : text;
+}
+
 std::string search_text(const Search& search) {
   const std::size_t shown = std::min(search.asked, search.simulated);
   std::string text = fmt::format("{}, on {}\n{} plans fill them, {} fit {} of memory; ", search.job, search.devices,
                                  search.plans, search.found.size(), rounded(search.capacity)) +
                      proof_text(search) + "\n" + plans_text(std::span(search.found).first(shown), true);
   text += tight_text(search, std::span(search.found).first(shown));
+  if (search.interval) text += "of the first: " + report::interval_text(*search.interval);
   text += "\n" + given_text(search);
   const std::vector<FoundPlan> front = pareto_front(search);
   if (front.size() > 1)
@@ -218,6 +219,7 @@ Json search_json(const Search& search) {
   Json document = {{"schema", "orrery.search/1"},
                    {"job", search.job},
                    {"devices", search.devices},
+                   {"device_count", search.device_count},
                    {"plans", search.plans},
                    {"fit", search.found.size()},
                    {"simulated", search.simulated},
@@ -229,9 +231,19 @@ Json search_json(const Search& search) {
     document["best"].push_back(plan_json(search.found[i]));
     document["best"].back()["settings"] = search.settings[i];
   }
+  if (search.interval)
+    document["interval"] = {{"low_s", seconds(search.interval->low)},
+                            {"high_s", seconds(search.interval->high)},
+                            {"share", search.interval->share},
+                            {"runs", search.interval->runs}};
   document["others"] = Json::array();
   for (std::size_t i = shown; i < search.simulated; ++i) document["others"].push_back(plan_json(search.found[i]));
-  if (search.given) document["given"] = plan_json(*search.given);
+  if (search.given) {
+    document["given"] = plan_json(*search.given);
+    const auto [faster, maybe] = search.faster_than_given();
+    document["given"]["faster_plans"] = faster;
+    document["given"]["faster_plans_at_most"] = faster + maybe;
+  }
   if (search.given_refusal) document["given_refusal"] = *search.given_refusal;
   document["refused"] = Json::array();
   if (search.too_large > 0)

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "study/search/sizes.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/config/quantity_text.h"
+#include "report/table.h"
+
+namespace orrery::study {
+namespace {
+
+constexpr std::array<std::string_view, 4> kObjectives = {"time", "tokens", "cost", "energy"};
+
+const FoundPlan& best_of(const SizedSearch& size) { return size.search->found.front(); }
+
+// What is least of the best.
+double value_of(const SizedSearch& size, Objective objective, const std::string& file) {
+  const FoundPlan& best = best_of(size);
+  const double device_seconds = seconds(*best.time) * static_cast<double>(size.search->device_count);
+  const std::optional<report::TrainingRun>& run = best.figures.run;
+  switch (objective) {
+    case Objective::kTime:
+      return seconds(*best.time);
+    case Objective::kTokens:
+      return device_seconds;
+    case Objective::kCost:
+      if (!run || !run->cost)
+        throw InputError({file}, "the cost of a plan is not known",
+                         "give workload.tokens, of the whole training, and workload.price, of a device-hour");
+      return *run->cost;
+    case Objective::kEnergy:
+      if (!run || !run->kilowatt_hours)
+        throw InputError({file}, "the energy of a plan is not known",
+                         "give workload.tokens, of the whole training; and a device that has its power");
+      return *run->kilowatt_hours;
+  }
+  return 0;
+}
+
+std::string plan_figure(const std::optional<double>& figure) {
+  return figure ? fmt::format("{:.4g}", *figure) : std::string("-");
+}
+
+}  // namespace
+
+std::vector<std::string> objective_names() { return {kObjectives.begin(), kObjectives.end()}; }
+
+std::vector<SizedSearch> search_sizes(const SearchRequest& request, std::span<const std::int64_t> nodes,
+                                      Objective objective, const ConfigFiles& files, const SearchProgress& progress) {
+  std::vector<SizedSearch> sizes;
+  for (const std::int64_t count : nodes) {
+    SizedSearch& size = sizes.emplace_back();
+    size.nodes = count;
+    SearchRequest sized = request;
+    sized.settings.push_back(fmt::format("nodes={}", count));
+    size.settings = sized.settings;
+    try {
+      size.search = search_plans(sized, files, progress);
+    } catch (const InputError& error) {
+      size.refusal.assign(error.problems().begin(), error.problems().end());
+    }
+  }
+  std::vector<std::pair<double, SizedSearch>> keyed;
+  std::vector<SizedSearch> refused;
+  for (SizedSearch& size : sizes)
+    if (size.search) {
+      const double value = value_of(size, objective, request.file);
+      keyed.emplace_back(value, std::move(size));
+    } else {
+      refused.push_back(std::move(size));
+    }
+  if (keyed.empty()) throw InputError(std::move(refused.front().refusal));
+  std::ranges::stable_sort(keyed, {}, &std::pair<double, SizedSearch>::first);
+  sizes.clear();
+  for (auto& [value, size] : keyed) sizes.push_back(std::move(size));
+  std::ranges::move(refused, std::back_inserter(sizes));
+  return sizes;
+}
+
+std::string sizes_text(std::span<const SizedSearch> sizes) {
+  report::Table table;
+  const bool has_run = sizes.front().search && best_of(sizes.front()).figures.run;
+  for (const char* heading : {"nodes", "devices", "best time", "MFU", "per device"}) table.column(heading);
+  if (has_run)
+    for (const char* heading : {"training", "device-hours", "cost", "energy kWh"}) table.column(heading);
+  table.column("best plan", report::Table::Align::kLeft);
+  std::size_t columns = has_run ? 10 : 6;
+  for (const SizedSearch& size : sizes) {
+    std::vector<std::string> cells = {fmt::format("{}", size.nodes)};
+    if (size.search) {
+      const FoundPlan& best = best_of(size);
+      cells.insert(cells.end(), {fmt::format("{}", size.search->device_count), rounded(*best.time),
+                                 fmt::format("{:.1f} %", 100 * best.figures.mfu),
+                                 fmt::format("{:.1f} {}/s", best.figures.tokens_per_s_per_gpu,
+                                             best.figures.has_tokens ? "tokens" : "samples")});
+      if (has_run) {
+        const report::TrainingRun& run = *best.figures.run;
+        cells.insert(cells.end(), {report::days_text(run.seconds), fmt::format("{:.4g}", run.device_hours),
+                                   plan_figure(run.cost), plan_figure(run.kilowatt_hours)});
+      }
+      cells.push_back(text_of(best.plan));
+    } else {
+      while (cells.size() + 1 < columns) cells.emplace_back("-");
+      cells.push_back(printable(size.refusal.front().message, 100));
+    }
+    table.row(std::move(cells));
+  }
+  return table.text() + fmt::format("\nof {} nodes: ", sizes.front().nodes) + search_text(*sizes.front().search);
+}
+
+nlohmann::ordered_json sizes_json(std::span<const SizedSearch> sizes) {
+  nlohmann::ordered_json document = search_json(*sizes.front().search);
+  document["nodes"] = sizes.front().nodes;
+  document["sizes"] = nlohmann::ordered_json::array();
+  for (const SizedSearch& size : sizes) {
+    nlohmann::ordered_json one = {{"nodes", size.nodes}};
+    if (size.search) {
+      nlohmann::ordered_json searched = search_json(*size.search);
+      for (const char* key : {"device_count", "plans", "fit", "simulated", "proven"}) one[key] = searched[key];
+      one["best"] = std::move(searched["best"][0]);
+      if (const auto& run = best_of(size).figures.run) {
+        one["training_days"] = run->seconds / report::kDay;
+        if (run->cost) one["cost"] = *run->cost;
+        if (run->kilowatt_hours) one["energy_kwh"] = *run->kilowatt_hours;
+      }
+    } else {
+      one["refusal"] = size.refusal.front().message;
+    }
+    document["sizes"].push_back(std::move(one));
+  }
+  return document;
+}
+
+}  // namespace orrery::study
