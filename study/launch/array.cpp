@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <optional>
-#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
