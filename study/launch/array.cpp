@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <optional>
-#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
@@ -54,7 +51,26 @@ class WatchedArray {
     if (nothing_missing()) return true;
     tasks_.resize(missing_.size());
     adopt(tasks_of(array_.name));
+    if (work_.is_stopped()) return stop();
     submit_missing();
+    try {
+      return watch();
+    } catch (const InputError&) {  // as of a full disk; the tasks could do nothing of use any more
+      try_cancel();
+      throw;
+    }
+  }
+
+ private:
+  struct Task {
+    std::string job;  // the last one
+    bool is_under_way = false;
+    bool is_adopted = false;   // how long it has run before, and on what, nobody knows
+    std::size_t missing = 0;   // when it was submitted
+    std::size_t failures = 0;  // one after the other
+  };
+
+  bool watch() {
     for (auto asked = Clock::now();; std::this_thread::sleep_for(part_of_time(20, kFirstLook, kLastLook))) {
       look();
       if (nothing_missing()) break;
@@ -66,15 +82,6 @@ class WatchedArray {
     if (!alive_.empty()) try_cancel();  // whatever they do is done
     return true;
   }
-
- private:
-  struct Task {
-    std::string job;  // the last one
-    bool is_under_way = false;
-    bool is_adopted = false;   // how long it has run before, and on what, nobody knows
-    std::size_t missing = 0;   // when it was submitted
-    std::size_t failures = 0;  // one after the other
-  };
 
   // Of the time since the last submission, within limits.
   milliseconds part_of_time(int divisor, milliseconds least, milliseconds most) const {

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,7 +23,7 @@ struct ArrayWork {
 // Until nothing is missing. A task is submitted again unless `retries` + 1 times one after the other it has brought no
 // result. Tasks of the same job name that wait or run already are taken for those of this array. Slurm may be out of
 // reach for ten minutes. False if it was stopped: then the tasks are cancelled. InputError when a task brings nothing
-// any more, once the others have ended, or when Slurm refuses the array.
+// any more, once the others have ended, when results cannot be taken, or when Slurm refuses the array.
 bool run_array(const SlurmArray& array, std::size_t retries, const ArrayWork& work);
 
 // Cancels what there is of the array, and waits until it has ended; how many tasks there were.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace orrery::study {
 

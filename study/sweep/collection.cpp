@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "study/sweep/collection.h"
 
+#include <optional>
 #include <set>
 #include <utility>
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from orrery_program import PATIENCE, SOURCE, Checks, Program, scratch_folder, write_files
 from slurm_cluster import Cluster, Unavailable
 
-POINTS = 60  # of some 60 ms each: long enough for what happens to them meanwhile
+POINTS = 40  # of some 60 ms each: long enough for what happens to them meanwhile
 SWEEP = """\
 title: many points
 experiment:
