@@ -91,9 +91,9 @@ Sweep load_sweep(const std::string& file, const std::vector<std::string>& settin
 
 // What the command line has in place of the file's layout; throws InputError.
 struct SweepView {
-  std::string sort;
-  std::vector<std::string> show;
-  std::vector<std::string> where;  // beside the file's; also of points
+  std::string sort{};
+  std::vector<std::string> show{};
+  std::vector<std::string> where{};  // beside the file's; also of points
   std::optional<std::size_t> top{};
 };
 void change_view(Sweep& sweep, const SweepView& view);

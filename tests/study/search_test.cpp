@@ -10,10 +10,12 @@
 
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "core/in_parallel.h"
 #include "experiment/run.h"
 #include "study/search/bound.h"
+#include "study/search/sizes.h"
 #include "tests/shipped_files.h"
 
 using namespace orrery;
@@ -194,10 +196,73 @@ TEST_CASE("plans that cannot be are told by their reasons") {
   request.ranges[static_cast<std::size_t>(PlanKey::kMicro)] = {1, 5};
   request.ranges[static_cast<std::size_t>(PlanKey::kContext)] = {1};
   request.budget = 1;
-  CHECK_THAT(search_text(search_plans(request, kFiles)), Contains("infeasible; of the first") && Contains("micro-batches of 5"));
+  CHECK_THAT(search_text(search_plans(request, kFiles)),
+             Contains("infeasible; of the first") && Contains("micro-batches of 5"));
   request.most_memory = 0.0001;
   CHECK_THROWS_WITH(search_plans(request, kFiles), Contains("plans fits"));
   request.most_memory = 1;
   request.ranges[static_cast<std::size_t>(PlanKey::kTensor)] = {3};
   CHECK_THROWS_WITH(search_plans(request, kFiles), Contains("no plan fills"));
+}
+
+TEST_CASE("constraints leave the plans that meet them") {
+  SearchRequest request{file_of(jobs()[6]), {}};
+  request.budget = 1;
+  const std::size_t all = search_plans(request, kFiles).plans;
+  request.where.emplace_back("tensor * context <= 2", Location{"--where"});
+  request.where.emplace_back("recompute = none", Location{"--where"});
+  const Search search = search_plans(request, kFiles);
+  CHECK(search.plans < all);
+  for (const FoundPlan& one : search.found) {
+    CHECK(one.plan[PlanKey::kTensor] * one.plan[PlanKey::kContext] <= 2);
+    CHECK(one.plan[PlanKey::kRecompute] == 0);
+  }
+  request.where.emplace_back("tensor > 2", Location{"--where"});
+  CHECK_THROWS_WITH(search_plans(request, kFiles), Contains("no plan fills") && Contains("tensor > 2"));
+  request.where.emplace_back("tensr > 2", Location{"--where"});
+  CHECK_THROWS_WITH(search_plans(request, kFiles), Contains("unknown name 'tensr'"));
+}
+
+TEST_CASE("how many plans are faster than the experiment's is known, or between what numbers") {
+  JobText job = jobs()[6];
+  job.more = "  parallel: {tensor: 4, pipeline: 2, data: 4}\n" + job.more;
+  SearchRequest request{file_of(job), {}};
+  request.best = 1;
+  request.ranges[static_cast<std::size_t>(PlanKey::kContext)] = {1};
+  request.ranges[static_cast<std::size_t>(PlanKey::kRecompute)] = {0};
+  request.simulates_all = true;
+  const Search all = search_plans(request, kFiles);
+  REQUIRE(all.given);
+  const auto faster = static_cast<std::size_t>(
+      std::ranges::count_if(all.found, [&](const FoundPlan& one) { return *one.time < *all.given->time; }));
+  CHECK(all.faster_than_given() == std::pair<std::size_t, std::size_t>(faster, 0));
+  request.simulates_all = false;
+  const auto [least, maybe] = search_plans(request, kFiles).faster_than_given();
+  CHECK(least <= faster);
+  CHECK(least + maybe >= faster);
+  request.ranks_given = true;
+  const Search ranked = search_plans(request, kFiles);
+  CHECK(ranked.faster_than_given() == std::pair<std::size_t, std::size_t>(faster, 0));
+  CHECK_THAT(search_text(ranked), Contains(fmt::format("{} plan", faster)));
+}
+
+TEST_CASE("sizes of a cluster are ordered by what is best") {
+  JobText job = jobs()[6];
+  job.more = "  tokens: 1e12\n  price: 2\n" + job.more;
+  SearchRequest request{file_of(job), {}};
+  request.best = 1;
+  request.ranges[static_cast<std::size_t>(PlanKey::kContext)] = {1};
+  request.ranges[static_cast<std::size_t>(PlanKey::kRecompute)] = {0};
+  const std::vector<std::int64_t> nodes = {1, 2};
+  const auto by_time = search_sizes(request, nodes, Objective::kTime, kFiles);
+  REQUIRE(by_time.size() == 2);
+  CHECK(by_time[0].nodes == 2);
+  CHECK(*by_time[0].search->found.front().time < *by_time[1].search->found.front().time);
+  for (const Objective objective : {Objective::kTokens, Objective::kCost}) {
+    const auto sizes = search_sizes(request, nodes, objective, kFiles);
+    CHECK(sizes[0].search->found.front().figures.tokens_per_s_per_gpu >=
+          sizes[1].search->found.front().figures.tokens_per_s_per_gpu);
+  }
+  CHECK_THAT(sizes_text(by_time), Contains("device-hours") && Contains("of 2 nodes: "));
+  CHECK(sizes_json(by_time)["sizes"].size() == 2);
 }

@@ -375,7 +375,8 @@ std::string operation_of(const ValidationTable& table) {
 
 std::string line_of(const ValidationTable& table) {
   return fmt::format("| `{}` | {} | {} | {} | {} | {} x {} | {} | {} | {} | {} |\n", table.name,
-                     name_of(table.collection), table.system, table.cluster.empty() ? "" : fmt::format("`{}`", table.cluster), operation_of(table), table.nodes,
+                     name_of(table.collection), table.system,
+                     table.cluster.empty() ? "" : fmt::format("`{}`", table.cluster), operation_of(table), table.nodes,
                      table.gpus_per_node, sizes_of(table), table.rows.size(),
                      table.launch ? collectives::name_of(*table.launch) : "", table.scored ? "yes" : "no");
 }

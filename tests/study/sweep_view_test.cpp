@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// What of a sweep is a point, and what of its points is shown.
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "study/sweep/lines.h"
+#include "study/sweep/sweep.h"
+#include "tests/shipped_files.h"
+
+using namespace orrery;
+using namespace orrery::study;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr std::string_view kAxes = R"(experiment:
+  cluster: {device: a100-sxm-80gb, dims: [{topology: switch, size: 8, bandwidth: 300 GB/s, latency: 700 ns}]}
+  perturb: {jitter: {sigma: 5 %, per: rank}}
+  workload: {model: bert-large, batch: {global: 16, micro: 1}, parallel: {data: rest}}
+vary:
+  - {key: workload.parallel.tensor, values: [1, 2, 4]}
+  - {key: workload.parallel.pipeline, values: [1, 2, 4]}
+  - {key: perturb.jitter.seed, values: [1, 2, 3, 4]}
+)";
+
+Sweep load(const std::string& more, const SweepView& view = {}) {
+  const std::filesystem::path folder = std::filesystem::path(ORRERY_BINARY_DIR) / "sweep_view_test";
+  std::filesystem::create_directories(folder);
+  const std::string file = (folder / "sweep.yaml").string();
+  std::ofstream(file) << kAxes << more;
+  Sweep sweep = load_sweep(file, {}, kFiles);
+  change_view(sweep, view);
+  return sweep;
+}
+
+// Of each line: the labels of its points, "12" for tensor 1, pipeline 2.
+std::vector<std::string> labels_of(const Sweep& sweep, const SweepLines& lines) {
+  std::vector<std::string> labels;
+  for (const SweepLine& line : lines.lines) {
+    const std::vector<std::size_t> choices = sweep.choices_of(line.front().median());
+    labels.push_back(sweep.label(0, choices) + sweep.label(1, choices));
+  }
+  return labels;
+}
+
+}  // namespace
+
+TEST_CASE("constraints between axes leave the points that meet them, numbered one after the other") {
+  CHECK(load("").point_count() == 36);
+  const Sweep sweep = load("where: [tensor * pipeline <= 4, seed != 2]\n");
+  REQUIRE(sweep.point_count() == 18);
+  for (std::size_t point = 0; point < sweep.point_count(); ++point) {
+    const std::vector<std::size_t> choices = sweep.choices_of(point);
+    CHECK(std::stoi(sweep.label(0, choices)) * std::stoi(sweep.label(1, choices)) <= 4);
+    CHECK(sweep.label(2, choices) != "2");
+  }
+  CHECK(load("where: tensor > 1\n", {.where = {"pipeline = tensor"}}).point_count() == 8);
+  CHECK_THROWS_WITH(load("where: tensor > 4\n"), Contains("sweep.yaml:") && Contains("no combination of the axes"));
+  CHECK_THROWS_WITH(load("where: tensor >\n"), Contains("sweep.yaml:") && Contains("is no constraint"));
+}
+
+TEST_CASE("seeds are one line: mean, quantiles, maximum; the others are of the median point") {
+  const Sweep sweep = load("where: [pipeline = 1, tensor <= 2]\naggregate: seed\nshow: [iteration_time, mfu]\n");
+  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  const SweepLines lines = lines_of(sweep, points);
+  REQUIRE(lines.lines.size() == 2);
+  const SweepCell& cell = lines.lines.front().front();
+  REQUIRE(cell.points.size() == 4);
+  std::vector<Duration> times;
+  for (std::size_t point = 0; point < 4; ++point) times.push_back(points[point].figures->iteration_time);
+  std::ranges::sort(times);
+  const TimeSpread spread = spread_of(cell, points);
+  CHECK(times.front() < times.back());
+  CHECK(spread.median == times[1]);
+  CHECK(spread.p99 == times[3]);
+  CHECK(spread.most == times[3]);
+  CHECK(std::abs((spread.mean * 4 - times[0] - times[1] - times[2] - times[3]).count()) <= 2);
+  const std::string text = sweep_text(sweep, points);
+  CHECK_THAT(text, Contains("mean") && Contains("p99") && !Contains("seed"));
+  const auto document = sweep_json(sweep, points);
+  REQUIRE(document["aggregates"].size() == 2);
+  CHECK(document["aggregates"][0]["settings"].dump() == R"({"tensor":"1","pipeline":"1"})");
+  CHECK(document["aggregates"][0]["iteration_time_s"]["max"] == seconds(times[3]));
+  CHECK(document["points"].size() == 8);
+  CHECK_THROWS_WITH(load("aggregate: sed\n"), Contains("no axis is called 'sed'") && Contains("'seed'"));
+  CHECK_THROWS_WITH(load("aggregate: seed\ncompare: seed\n"), Contains("cannot be aggregated"));
+}
+
+TEST_CASE("lines are sorted by a figure, filtered by figures, and cut") {
+  const Sweep all = load("where: seed = 1\nsort: iteration_time\n");
+  const std::vector<SweepPoint> points = run_sweep(all, {2, false}, kFiles);
+  const auto lines = [&](const SweepView& view) {
+    const Sweep sweep = load("where: seed = 1\n", view);
+    return labels_of(sweep, lines_of(sweep, points));
+  };
+  std::vector<std::string> sorted = labels_of(all, lines_of(all, points));
+  REQUIRE(sorted.size() == 9);
+  const SweepLines by_time = lines_of(all, points);
+  for (std::size_t i = 0; i + 1 < 9; ++i) {
+    const auto time = [&](std::size_t line) { return points[by_time.lines[line].front().median()].figures; };
+    if (!time(i + 1)) break;
+    CHECK(time(i)->iteration_time <= time(i + 1)->iteration_time);
+  }
+  CHECK(lines({}).front() == "11");
+  CHECK(lines({.sort = "mfu"}) == sorted);  // the same work: most FLOP/s in the least time
+  CHECK(lines({.sort = "iteration_time_s", .top = 2}) == std::vector(sorted.begin(), sorted.begin() + 2));
+  CHECK(lines({.sort = "-iteration_time", .top = 1}).front() != sorted.front());
+  const double best = points[by_time.lines.front().front().median()].figures->training->mfu;
+  CHECK(lines({.where = {fmt::format("mfu >= {}", best)}}) == std::vector{sorted.front()});
+  CHECK(lines({.where = {"bound_by = nothing"}}).empty());
+  CHECK(lines({.where = {"mfu > 0"}}).size() == 9);
+  CHECK_THROWS_WITH(lines({.sort = "mfuu"}), Contains("--sort") && Contains("'mfu'"));
+  CHECK_THROWS_WITH(lines({.where = {"mfuu > 1"}}), Contains("--where") && Contains("'mfu'"));
+  CHECK_THROWS_WITH(load("", {.show = {"mfuu"}}), Contains("--show") && Contains("'mfu'"));
+}
+
+TEST_CASE("a combination that is no point leaves its place beside others empty") {
+  const Sweep sweep = load("where: [seed = 1, tensor * pipeline <= 4]\ncompare: pipeline\nshow: iteration_time\n");
+  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  const SweepLines lines = lines_of(sweep, points);
+  REQUIRE(lines.across == 1U);
+  REQUIRE(lines.lines.size() == 3);
+  CHECK(lines.lines[2][0].points.size() == 1);
+  CHECK(lines.lines[2][1].points.empty());
+  CHECK_THAT(sweep_text(sweep, points), Contains("-"));
+}
+
+TEST_CASE("points are the same as CSV, as JSON lines and in a data base") {
+  const Sweep sweep = load("where: [seed = 1, pipeline = 1]\n");
+  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  const auto document = sweep_json(sweep, points);
+  const std::string lines = sweep_json_lines(document);
+  CHECK(std::ranges::count(lines, '\n') == 3);
+  CHECK(nlohmann::ordered_json::parse(lines.substr(0, lines.find('\n'))) == document["points"][0]);
+  const std::string base = sweep_sqlite(sweep, points);
+  CHECK(base.starts_with("SQLite format 3"));
+  CHECK(base == sweep_sqlite(sweep, points));
+  CHECK(base.find("iteration_time_s") != std::string::npos);
+}
