@@ -256,7 +256,7 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, const Want
   const bool is_late =
       std::ranges::any_of(experiment.jobs, [](const JobSource& job) { return job.start > Duration::zero(); });
   if (has_loops && !is_late && !wanted.slack && options.fold == system::FoldMode::kAuto && options.fast_forward &&
-      !options.perturbation.disturbs_ranks() && experiment.fabric.is_steady()) {
+      !options.perturbation.disturbs_operations() && experiment.fabric.is_steady()) {
     const Diagnostics before = diagnostics;
     try {
       return simulate_job(experiment, wanted, workload::Loops::kRepeated, diagnostics, started, progress);

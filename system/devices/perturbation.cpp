@@ -86,6 +86,12 @@ void check_perturbed_ranks(const Perturbation& perturbation, std::uint32_t ranks
                        ranks == 1 ? "its only rank is 0" : fmt::format("its ranks are 0 to {}", ranks - 1));
 }
 
+bool may_change_times(const Perturbation& perturbation, const workload::Job& job) {
+  const auto has_several = [](const std::vector<NodeId>& starts) { return !starts.empty(); };
+  return perturbation.disturbs_operations() ||
+         (perturbation.jitter.sigma > 0 && std::ranges::any_of(job.iteration_starts, has_several));
+}
+
 Disturbance::Disturbance(const Perturbation& perturbation, const workload::Job& job, const network::Fabric& fabric,
                          std::span<const DeviceId> placement)
     : job_(job), jitter_(perturbation.jitter), compute_(job.ranks.size(), kUnchanged), start_(job.ranks.size()) {
