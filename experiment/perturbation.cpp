@@ -312,7 +312,7 @@ bool is_nic_name(std::string_view name) {
 std::vector<std::string> nics_of(const network::Fabric& fabric) {
   std::vector<std::string> nics;
   for (std::uint32_t i = 0; i < fabric.vertex_count(); ++i)
-    if (std::string name = fabric.vertex_name(VertexId(i)); is_nic_name(name)) nics.push_back(std::move(name));
+    if (std::string name = fabric.vertex_name(network::VertexId(i)); is_nic_name(name)) nics.push_back(std::move(name));
   return nics;
 }
 

@@ -166,6 +166,13 @@ bool Section::map(std::string_view key, std::string_view key_name, std::string_v
     for (ConfigEntry& entry : value->entries) {
       if (entry.value.kind == ConfigValue::Kind::kScalar && std::ranges::find(words, entry.value.scalar) != words.end())
         entry.value = map_of_word(std::move(entry.value));
+      else if (entry.value.kind == ConfigValue::Kind::kScalar && !words.empty()) {
+        context_->diagnostics().error(entry.value.where,
+                                      fmt::format("'{}.{}' is '{}'; a map of keys or a word is expected", sub_path(key),
+                                                  printable(entry.key), printable(entry.value.scalar, 40)),
+                                      fmt::format("words: {}", fmt::join(words, ", ")));
+        continue;
+      }
       enter(entry.value, fmt::format("{}.{}", sub_path(key), printable(entry.key)),
             [&](Section& inner) { read(entry, inner); });
     }

@@ -87,10 +87,10 @@ std::string tokens_text(const Goodput& goodput) {
 
 // Of a whole training, or of a month.
 std::string runs_text(const Goodput& goodput) {
-  const std::string what = goodput.tokens ? fmt::format("training on {} {}", count_text(*goodput.tokens),
+  const std::string what = goodput.tokens ? fmt::format("training on {} {}: ", count_text(*goodput.tokens),
                                                         goodput.has_tokens ? "tokens" : "samples")
-                                          : std::string("such work");
-  std::string text = fmt::format("{} of {} takes {} on average", time_text(goodput.useful), what,
+                                          : std::string();
+  std::string text = fmt::format("{}{} of work take {} on average", what, time_text(goodput.useful),
                                  time_text(goodput.useful / goodput.taken.goodput));
   const auto& simulated = goodput.taken.simulated;
   if (!simulated) return text + "; too many failures to simulate\n";
