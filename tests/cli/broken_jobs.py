@@ -70,6 +70,17 @@ WORKLOADS = [
           "job.yaml:3:3: error: 'workload.batch' is missing"),
     job("No global batch", "data: 8", "job.yaml:5:10: error: 'workload.batch.global' is missing", batch="{micro: 1}"),
     job("`tensr: 2`", "tensr: 2", "job.yaml:4:14: error: unknown key 'tensr'", "did you mean 'tensor'?"),
+    job("`tp: 8`", "tp: 8", "job.yaml:4:14: error: unknown key 'tp'", "here it is 'tensor'"),
+    job("`tp: 8` beside `parallel`", "data: 8", "job.yaml:6:3: error: unknown key 'tp'", "here it is 'parallel.tensor'", more="tp: 8"),
+    model("An architecture of Hugging Face that is not known", "model_type: mamba, hidden_size: 1024",
+          "job.yaml:3:11: error: unknown architecture 'mamba'", "llama", "docs/jobs.md"),
+    model("A config.json without its architecture", "architectures: [LlamaForCausalLM], hidden_size: 1024",
+          "job.yaml:3:10: error: a config.json without 'model_type'"),
+    model("A config.json without its layers", "model_type: llama, hidden_size: 1024, num_attention_heads: 16, vocab_size: 512, "
+          "max_position_embeddings: 1024", "'workload.model.layers' is missing"),
+    model("A config.json with dense layers one by one", "model_type: qwen3_moe, hidden_size: 1024, num_hidden_layers: 8, "
+          "num_attention_heads: 16, vocab_size: 512, max_position_embeddings: 1024, num_experts: 8, num_experts_per_tok: 2, "
+          "mlp_only_layers: [3]", "dense layers are listed one by one in 'mlp_only_layers'", "dense_layers"),
     job("`recompute: ful`", "data: 8", "job.yaml:6:14: error: workload.recompute: unknown value 'ful'",
         "did you mean 'full'?", more="recompute: ful"),
     job("`gradients: fp8`", "data: 8", "job.yaml:6:14: error: workload.gradients: unknown value 'fp8'",

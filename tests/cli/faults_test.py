@@ -114,6 +114,19 @@ def check_seeds(program, checks, folder):
         checks.check(alone == many and "over 9 seeds: p50 " in alone, "the same bytes whatever --jobs", alone + many)
 
 
+def check_all_keys(program, checks, folder):
+    """Whatever may stand below a name of links or a NIC ends the name in a path."""
+    keys = json.loads(program.run(["list", "keys", "--json", "-"], folder).stdout)["items"]
+    for above, name in (("perturb.links", "nic.up"), ("perturb.nics", "node1.nic0")):
+        parts = [key["name"].split(">.", 1)[1] for key in keys if key["name"].startswith(f"{above}.<")]
+        below = {part for part in parts if "." not in part and "[" not in part}
+        checks.check(len(below) == 5, f"keys below {above}", below)
+        for part in below:
+            done = program.run(["run", "job.yaml", "--set", f"{above}.{name}.{part}=@"], folder)
+            checks.check(done.code == 2 and f"{above}.{name}.{part}" in done.stderr.split("error:")[1],
+                         f"{above}.{name}.{part} is refused by its name", done.stderr)
+
+
 def check_sweep(program, checks, folder):
     """Names with dots are one key for every path: here for a sweep."""
     (folder / "sweep.yaml").write_text("experiment: job.yaml\nvary:\n"
@@ -127,7 +140,8 @@ def main():
     with scratch_folder() as name:
         folder = type(SOURCE)(name)
         (folder / "job.yaml").write_text(JOB)
-        for check in (check_same, check_folding, check_culprit, check_cost, check_seeds, check_sweep):
+        for check in (check_same, check_folding, check_culprit, check_cost, check_seeds, check_all_keys,
+                      check_sweep):
             check(program, checks, folder)
     return checks.exit_code()
 
