@@ -405,7 +405,7 @@ SEVERAL = [
     whole("A mistake in the workload of a job", TWO_JOBS.replace("data: 4", "dta: 4"),
           "job.yaml:8:18: error: unknown key 'dta' in 'jobs[].workload.parallel'", "did you mean 'data'?"),
     whole("The nodes of one job", TWO_JOBS.replace("  - name: b\n", "  - name: b\n    nodes: 4\n"),
-          "unknown key 'nodes' in 'jobs[]'", "did you mean 'cluster.nodes'?"),
+          "unknown key 'nodes' in 'jobs[]'", "did you mean one of 'cluster.nodes', 'perturb.nodes'?"),
     whole("Jobs with more ranks than devices", "nodes: 1\n" + TWO_JOBS.replace("data: 4", "data: 8"),
           "job.yaml:1:1: error: the 2 jobs have 10 ranks, the cluster only 8 devices", "write `nodes: 2` or more"),
     whole("A list of devices shorter than the jobs", TWO_JOBS + "placement: [0, 1, 2, 3]\n",

@@ -122,7 +122,7 @@ def check_all_keys(program, checks, folder):
         below = {part for part in parts if "." not in part and "[" not in part}
         checks.check(len(below) == 5, f"keys below {above}", below)
         for part in below:
-            done = program.run(["run", "job.yaml", "--set", f"{above}.{name}.{part}=@"], folder)
+            done = program.run(["run", "job.yaml", "--set", f"{above}.{name}.{part}=zzz"], folder)
             checks.check(done.code == 2 and f"{above}.{name}.{part}" in done.stderr.split("error:")[1],
                          f"{above}.{name}.{part} is refused by its name", done.stderr)
 
