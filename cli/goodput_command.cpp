@@ -35,7 +35,7 @@ void add_goodput_command(CLI::App& app, Session& session) {
   CLI::App& command = add_command(
       app, "goodput", "Say what failures, checkpoints and restarts leave of a job's time, and the best interval",
       {"orrery goodput job.yaml --mtbf '50000 h' --restart '10 min' --checkpoint-time '30 s'",
-       "orrery goodput job.yaml --set reliability.checkpoint.interval='1 h' --json - | jq .goodput"});
+       "orrery goodput job.yaml --mtbf '3 h' --per job --restart '10 min' --checkpoint-time '1 min' --interval '1 h'"});
   add_file(command, session, "experiment", experiment, "Experiment (YAML or JSON) or a result.json").required();
   add_experiment_options(command, session);
   const auto add = [&](const char* option, const char* key, const char* type, const char* about) {

@@ -302,7 +302,7 @@ void add_model_command(CLI::App& app, Session& session) {
   model.require_subcommand(1);
   CLI::App& show =
       add_command(model, "show", "Print a model's parameters, FLOPs, and memory by precision and by parallelism",
-                  {"orrery model show llama3-8b", "orrery model show config.json --parallel tensor=8,pipeline=2",
+                  {"orrery model show llama3-8b", "orrery model show llama3-70b --parallel tensor=8,pipeline=2",
                    "orrery model show mixtral-8x7b --json -"});
   show.add_option("model", name, "A name, or a file: a model, a config.json of Hugging Face, an experiment, a result")
       ->type_name("NAME")

@@ -29,8 +29,8 @@ constexpr double kMostFactor = 1e6;
 
 system::TimeFactor read_slowness(Section& section) {
   double slower = 0;
-  section.needs("slower", slower,
-                "how much longer all computations take, in place of `compute`. Example: `10 %` is `compute: 1.1`");
+  section.accepts("slower", slower,
+                  "how much longer all computations take, in place of `compute`. Example: `10 %` is `compute: 1.1`");
   const ConfigValue* written = section.value("slower");
   if (slower >= 1 && written != nullptr && written->scalar.find('%') == std::string::npos) {
     section.error(
