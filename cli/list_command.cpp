@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is shipped under configs/: `orrery list KIND`, `orrery model show NAME`.
+// What is shipped under configs/: `orrery list KIND`.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -13,6 +13,7 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/shipped.h"
 #include "collectives/algorithms.h"
 #include "collectives/libraries.h"
 #include "collectives/rounds.h"
@@ -26,82 +27,11 @@
 #include "report/table.h"
 #include "study/sweep/file.h"
 #include "workload/training/layers/model_layers.h"
-#include "workload/training/program/memory_need.h"
 
 namespace orrery::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// A file of a folder of configs/ by its name, or the user's own by its path. InputError with what is wrong with it.
-template <class Spec>
-Spec read_shipped(const std::string& folder, const std::string& name, const ConfigFiles& files,
-                  Spec (*read)(Section&)) {
-  Diagnostics diagnostics;
-  ConfigValue value{ConfigValue::Kind::kScalar, {}, name, {}, {}};
-  files.expand(value, folder, diagnostics);
-  diagnostics.throw_if_errors();
-  ConfigContext context(files, diagnostics);
-  Spec spec;
-  read_config(value, context, [&](Section& section) { spec = read(section); });
-  diagnostics.throw_if_errors();
-  return spec;
-}
-
-// "48.2 GFLOP"
-std::string flops_text(double flops) {
-  return three_digits(flops, std::array{" FLOP", " KFLOP", " MFLOP", " GFLOP", " TFLOP"});
-}
-
-// The model of an experiment or a result: what the file of `name` is, if it has a workload.
-std::optional<workload::ModelSpec> read_model_of_job(const std::string& name, const ConfigFiles& files) {
-  std::error_code code;
-  if (!looks_like_path(name) || !std::filesystem::exists(name, code)) return std::nullopt;
-  Diagnostics diagnostics;
-  ConfigValue root = experiment::load_configuration(name, files, diagnostics);
-  diagnostics.throw_if_errors();
-  ConfigEntry* workload = root.find("workload");
-  if (workload == nullptr) return std::nullopt;
-  if (workload->value.kind == ConfigValue::Kind::kScalar) files.expand(workload->value, "", diagnostics);
-  const auto is_other = [](std::string_view key) {
-    return [key](const ConfigEntry& entry) { return entry.key != key; };
-  };
-  std::erase_if(root.entries, is_other("workload"));
-  std::erase_if(workload->value.entries, is_other("model"));
-  ConfigContext context(files, diagnostics);
-  workload::ModelSpec model;
-  const auto read = [&](Section& section) { model = workload::read_model(section); };
-  read_config(root, context, [&](Section& section) {
-    section.required_section("workload", "the job", [&](Section& s) {
-      s.required_section("model", "the model; traces have none", read, "models");
-    });
-  });
-  diagnostics.throw_if_errors();
-  return model;
-}
-
-struct ModelShape {
-  std::int64_t layers = 0;
-  std::optional<std::int64_t> hidden{};
-};
-
-ModelShape shape_of(const workload::ModelSpec& model) {
-  if (const auto* transformer = std::get_if<workload::TransformerSpec>(&model.sizes))
-    return {transformer->layers, transformer->hidden};
-  if (const auto* dlrm = std::get_if<workload::DlrmSpec>(&model.sizes))
-    return {static_cast<std::int64_t>(dlrm->bottom.size() + dlrm->top.size())};
-  if (const auto* recurrent = std::get_if<workload::RecurrentSpec>(&model.sizes))
-    return {recurrent->encoder + recurrent->decoder, recurrent->hidden};
-  if (const auto* evoformer = std::get_if<workload::EvoformerSpec>(&model.sizes)) {
-    std::int64_t blocks = 0;
-    for (const workload::EvoformerStack& stack : evoformer->stacks) blocks += stack.blocks;
-    return {blocks};
-  }
-  std::int64_t layers = 1;  // the classifier
-  for (const workload::Convolution& c : std::get<workload::ConvolutionalSpec>(model.sizes).convolutions)
-    layers += c.repeat;
-  return {layers};
-}
 
 // --- list
 
@@ -319,137 +249,7 @@ void list(const std::string& what, const Session& session) {
   }
 }
 
-// --- model show
-
-// What training keeps of every parameter, without sharing, gradients in fp32.
-struct ParameterMemory {
-  Precision precision = Precision::kBf16;
-  Bytes weights, gradients, optimizer;
-  Bytes total() const { return weights + gradients + optimizer; }
-};
-
-std::vector<ParameterMemory> parameter_memory(std::int64_t parameters) {
-  std::vector<ParameterMemory> list;
-  for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp8}) {
-    workload::TrainingSpec training;
-    training.precision = precision;
-    list.push_back({precision, training.parameter_size() * parameters,
-                    size_of(training.software.gradients) * parameters,
-                    workload::optimizer_state(precision) * parameters});
-  }
-  return list;
-}
-
-// Of a training step.
-double flops_per_token(const workload::ModelSpec& model, bool causal) {
-  workload::TrainingSpec training;
-  training.model = model;
-  training.causal_flops = causal;
-  return workload::model_flops(training) / static_cast<double>(workload::tokens_per_step(training));
-}
-
-// The table of these parameters' memory, which the document gets, too.
-std::string memory_text(std::int64_t parameters, Json& document) {
-  report::Table memory;
-  memory.column("precision", report::Table::Align::kLeft);
-  for (const char* heading : {"weights", "gradients", "optimizer", "total"}) memory.column(heading);
-  for (const ParameterMemory& need : parameter_memory(parameters)) {
-    const std::string precision(name_of(need.precision));
-    memory.row(
-        {precision, rounded(need.weights), rounded(need.gradients), rounded(need.optimizer), rounded(need.total())});
-    document["memory"].push_back({{"precision", precision},
-                                  {"weights_bytes", need.weights.count()},
-                                  {"gradients_bytes", need.gradients.count()},
-                                  {"optimizer_bytes", need.optimizer.count()}});
-  }
-  return memory.text();
-}
-
-std::string ends_text(const workload::TransformerSpec& transformer) {
-  if (const auto& patches = transformer.patches)
-    return fmt::format("patches of {0} x {0} pixels, {1} classes", patches->size, patches->classes);
-  return fmt::format("vocabulary {}", transformer.vocab);
-}
-
-// The sizes in a line, which the document gets, too.
-std::string sizes_text(const workload::TransformerSpec& transformer, Json& document) {
-  std::string text = fmt::format(", hidden {}, {} heads ({} of keys and values), {}, sequence {}", transformer.hidden,
-                                 transformer.heads, transformer.kv_heads, ends_text(transformer), transformer.sequence);
-  document.update({{"hidden", transformer.hidden},
-                   {"heads", transformer.heads},
-                   {"kv_heads", transformer.kv_heads},
-                   {"ffn_hidden", transformer.ffn_hidden},
-                   {"vocab", transformer.vocab},
-                   {"sequence", transformer.sequence}});
-  if (transformer.experts > 0) {
-    text += fmt::format(", {} experts, {} per token", transformer.experts, transformer.experts_per_token);
-    document.update({{"experts", transformer.experts}, {"experts_per_token", transformer.experts_per_token}});
-  }
-  return text;
-}
-
-Answer model_answer(const std::string& name, const workload::ModelSpec& model) {
-  const auto* transformer = std::get_if<workload::TransformerSpec>(&model.sizes);
-  const std::string unit = transformer != nullptr ? "token" : "sample";
-  const ModelShape shape = shape_of(model);
-  const std::int64_t parameters = workload::parameter_count(model), active = workload::active_parameters(model);
-  const double flops = flops_per_token(model, false), causal = flops_per_token(model, true);
-  Json document = {{"schema", "orrery.model/1"},
-                   {"name", name},
-                   {"parameters", parameters},
-                   {"active_parameters", active},
-                   {"layers", shape.layers}};
-  std::string text =
-      fmt::format("{}: {} parameters, {} layers", printable(name), rounded_count(parameters), shape.layers);
-  if (transformer != nullptr) text += sizes_text(*transformer, document);
-  report::Table parts;
-  parts.column("parameters", report::Table::Align::kLeft);
-  for (const char* heading : {"number", "share"}) parts.column(heading);
-  const auto add_part = [&](const std::string& part, std::int64_t count) {
-    parts.row({part, rounded_count(count),
-               fmt::format("{:.1f} %", 100 * static_cast<double>(count) / static_cast<double>(parameters))});
-  };
-  for (const workload::ParameterPart& part : workload::parameter_parts(model)) {
-    add_part(part.name, part.count);
-    document["parts"][part.name] = part.count;
-  }
-  add_part("total", parameters);
-  if (active != parameters) add_part("active per " + unit, active);
-  document["flops_per_" + unit] = flops;
-  std::string work = fmt::format("\ntraining step: {} per {}, forward and backward", flops_text(flops), unit);
-  if (causal != flops) {
-    document["causal_flops_per_" + unit] = causal;
-    work += fmt::format(" ({} with the causal half of attention)", flops_text(causal));
-  }
-  const std::string memory = memory_text(parameters, document);
-  return {text + "\n\n" + parts.text() + work + "\n\n" + memory +
-              "  of all parameters together, unsharded; gradients in fp32; optimizer: Adam, with a master copy below "
-              "fp32\n",
-          std::move(document)};
-}
-
 }  // namespace
-
-void add_model_command(CLI::App& app, Session& session) {
-  auto& name = session.keep<std::string>();
-  CLI::App& model = *app.add_subcommand("model", "Show models");
-  model.require_subcommand(1);
-  CLI::App& show = add_command(
-      model, "show", "Print a model's parameters, FLOPs and memory by precision",
-      {"orrery model show llama3-8b", "orrery model show job.yaml", "orrery model show mixtral-8x7b --json -"});
-  show.add_option("model", name, "A name from `orrery list models`, or a file: a model, an experiment or a result.json")
-      ->type_name("NAME")
-      ->required();
-  add_outputs(show, session);
-  show.callback([&] {
-    note_input(name);
-    session.outputs.check();
-    const auto of_job = read_model_of_job(name, session.files);
-    session.outputs.give(of_job
-                             ? model_answer(of_job->name.empty() ? name : of_job->name, *of_job)
-                             : model_answer(name, read_shipped("models", name, session.files, workload::read_model)));
-  });
-}
 
 void add_list_command(CLI::App& app, Session& session) {
   auto& what = session.keep<std::string>();

@@ -177,6 +177,7 @@ int run(int argc, char** argv) {
   orrery::cli::add_run_command(app, session);
   orrery::cli::add_compare_command(app, session);
   orrery::cli::add_explain_command(app, session);
+  orrery::cli::add_goodput_command(app, session);
   orrery::cli::add_search_command(app, session);
   orrery::cli::add_sweep_command(app, session);
   orrery::cli::add_check_command(app, session);

@@ -20,6 +20,7 @@
 #include "cli/printed_figures.h"
 #include "cli/session.h"
 #include "core/config/quantity_text.h"
+#include "core/in_parallel.h"
 #include "core/input_files.h"
 #include "core/output_file.h"
 #include "core/version.h"
@@ -32,6 +33,7 @@
 #include "report/timeline/timeline.h"
 #include "study/interval/interval.h"
 #include "study/interval/kinds.h"
+#include "study/seeds/seeds.h"
 
 namespace orrery::cli {
 
@@ -52,6 +54,9 @@ struct RunOptions {
   std::string timeline_ranks = "classes";
   std::string figures;  // names, in place of the summary
   bool csv = false;
+  bool cost = false;                   // of `perturb`
+  std::size_t seeds = 0;               // to simulate with; 0: its own only
+  unsigned jobs = hardware_threads();  // of seeds at a time
 };
 
 // Runs it again with every rank by itself. The first difference, "" if there is none.
@@ -276,6 +281,40 @@ void add_path(const experiment::Run& run, Answer& answer) {
   }
 }
 
+// What `perturb` costs: the same without it.
+void add_cost(const experiment::Run& run, experiment::RunRequest request, const Session& session, Answer& answer) {
+  const ConfigEntry* perturb = run.result.experiment.find("perturb");
+  if (perturb == nullptr || perturb->value.entries.empty())
+    throw InputError({request.file}, "--cost: nothing is perturbed", "--set perturb.ranks.5.slower='30 %'");
+  request.settings.emplace_back("perturb={}");
+  request.finds_path = request.finds_slack = false;
+  request.ranks = {};
+  request.link_rates_of = {};
+  request.when_read = {};
+  Progress progress;
+  const Duration without =
+      report::iteration_time(experiment::run_experiment(request, session.files, std::ref(progress)).result);
+  progress.clear();
+  const Duration with = report::iteration_time(run.result), cost = with - without;
+  answer.text +=
+      fmt::format("perturbation costs {}{} ({}): {} without it\n", cost < Duration::zero() ? "-" : "",
+                  rounded(cost < Duration::zero() ? -cost : cost), study::above_text(with, without), rounded(without));
+  answer.document["cost"] = {{"undisturbed_s", seconds(without)}, {"cost_s", seconds(with) - seconds(without)}};
+  if (without > Duration::zero()) answer.document["cost"]["percent"] = 100 * (seconds(with) / seconds(without) - 1);
+}
+
+// The distribution over seeds in place of one result.
+void run_seeds(const RunOptions& options, const Session& session, const std::vector<std::string>& settings) {
+  session.outputs.check();
+  Progress progress;
+  const study::SeedDistribution distribution = study::simulate_seeds(
+      {options.experiment, settings, session.allow_oom, !options.no_fast_forward, options.seeds, options.jobs},
+      session.files, progress.of("seeds"));
+  progress.clear();
+  print_warnings(distribution.warnings);
+  session.outputs.give({study::seeds_text(distribution), study::seeds_json(distribution)});
+}
+
 void run(RunOptions& options, Session& session) {
   const std::optional<experiment::RecordedRun> recorded =
       experiment::load_recorded_run(options.experiment, session.files);
@@ -284,6 +323,11 @@ void run(RunOptions& options, Session& session) {
   else
     refuse_other_kinds(options.experiment, session.files);
   note_input(options.experiment, InputKind::kConfiguration);
+  if (options.seeds > 0) {
+    std::vector<std::string> settings = session.settings;
+    if (options.no_fold) settings.emplace_back("fold=off");
+    return run_seeds(options, session, settings);
+  }
   const Outputs& outputs = session.outputs;
   outputs.check(std::array{table_file(options, "operations"), table_file(options, "memory")});
   check_files(options, outputs);
@@ -320,6 +364,7 @@ void run(RunOptions& options, Session& session) {
   Answer answer{options.details ? report::details_text(run.result) : report::summary_text(run.result),
                 report::to_json(run.result, options.deterministic)};
   if (options.critical_path) add_path(run, answer);
+  if (options.cost) add_cost(run, request, session, answer);
   const std::string difference = options.verify_fold ? fold_difference(run, request, session) : "";
   if (!difference.empty()) {
     spdlog::error(difference);
@@ -388,6 +433,15 @@ void add_run_command(CLI::App& app, Session& session) {
       ->excludes(no_fold);
   command.add_flag("--no-fast-forward", options.no_fast_forward,
                    "Simulate every message, even those whose times follow from others; results do not change");
+  command.add_flag("--cost", options.cost, "Also simulate without `perturb`, and say what that costs");
+  CLI::Option* seeds = command.add_option(
+      "--seeds", options.seeds, "Simulate with this many seeds of noise and traffic: p50, p90, p99 and their cost");
+  seeds->type_name("N")->check(CLI::Range(1, 1'000'000).description(""));
+  add_jobs(command, options.jobs, "seeds to simulate");
+  command.get_option("--jobs")->needs(seeds);
+  for (const char* other : {"--ranks", "--gzip", "--details", "--critical-path", "--timeline", "--print", "--html",
+                            "--verify-fold", "--cost", "--deterministic"})
+    seeds->excludes(command.get_option(other));
   command.callback([&] { run(options, session); });
 }
 

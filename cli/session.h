@@ -85,6 +85,7 @@ inline constexpr const char* kNodesAbout = "Number of nodes (default: the cluste
 void add_run_command(CLI::App& app, Session& session);
 void add_compare_command(CLI::App& app, Session& session);
 void add_explain_command(CLI::App& app, Session& session);
+void add_goodput_command(CLI::App& app, Session& session);
 void add_sweep_command(CLI::App& app, Session& session);
 void add_search_command(CLI::App& app, Session& session);
 void add_check_command(CLI::App& app, Session& session);

@@ -42,7 +42,7 @@ const std::array<PartKind, 9> kPartKinds = {{
     {"device", {"peak", "memory", "streaming_multiprocessors"}, "", [](Section& s) { system::read_device(s); }},
     {"library", {"ll_cap", "hop", "chunk"}, "", [](Section& s) { collectives::read_nccl_constants(s); }},
     {"model",
-     {"hidden", "tables", "convolutions", "recurrent", "evoformer"},
+     {"hidden", "tables", "convolutions", "recurrent", "evoformer", "model_type"},
      "",
      [](Section& s) { workload::read_model(s); }},
     {"software", {"rates", "attention", "optimizer"}, "", [](Section& s) { workload::read_software(s); }},

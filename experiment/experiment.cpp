@@ -2,6 +2,7 @@
 #include "experiment/experiment.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@ struct ExperimentKeys {
   std::optional<network::Fabric> fabric;
   std::vector<JobSource> jobs;
   Placement placement;
+  std::optional<Reliability> reliability;
   system::NetworkModel network = system::kDefaultNetworkModel;
   network::Routing routing;
   system::SimulationOptions simulation;
@@ -308,7 +310,18 @@ void check_sharing(Section& section, const ExperimentKeys& experiment) {
                     "share them: network.model: flow");
 }
 
+// What people write without the sections that it is in.
+constexpr std::array<Section::OtherName, 6> kOtherKeys = {{
+    {"tp", "workload.parallel.tensor"},
+    {"pp", "workload.parallel.pipeline"},
+    {"dp", "workload.parallel.data"},
+    {"cp", "workload.parallel.context"},
+    {"ep", "workload.parallel.expert"},
+    {"mtbf", "reliability.mtbf"},
+}};
+
 void read_experiment(Section& section, ExperimentKeys& experiment) {
+  section.translate(kOtherKeys);
   read_system(section, experiment, [&] {
     const std::int64_t devices = experiment.fabric ? experiment.fabric->device_count() : 1;
     const Architecture architecture =
@@ -322,6 +335,8 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
   for (const JobSource& job : experiment.jobs) check_storage(section, experiment, job.workload);
   read_placement(section, experiment.placement);
   read_perturb(section, experiment);
+  section.section("reliability", "failures, checkpoints and restarts: what `orrery goodput` counts with",
+                  [&](Section& s) { experiment.reliability = read_reliability(s); });
   read_fold(section, experiment);
   read_notes(section);
 }
@@ -359,6 +374,7 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
           std::move(*keys.fabric),
           std::move(keys.jobs),
           std::move(keys.placement),
+          std::move(keys.reliability),
           keys.network,
           std::move(keys.simulation),
           std::move(machines),

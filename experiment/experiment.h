@@ -41,6 +41,7 @@ struct Experiment {
   network::Fabric fabric;
   std::vector<JobSource> jobs;  // at least one; none after read_machine
   Placement placement;
+  std::optional<Reliability> reliability;
   system::NetworkModel network = system::kDefaultNetworkModel;
   system::SimulationOptions simulation;
   std::vector<MachineKind> machine_kinds;  // by type of the fabric's nodes

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/sections.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +12,7 @@
 
 #include "core/config/quantity_text.h"
 #include "core/hash.h"
+#include "core/suggest.h"
 #include "network/fabric/link_names.h"
 
 namespace orrery::experiment {
@@ -16,39 +20,97 @@ namespace {
 
 constexpr double kMillion = 1e6;
 
+system::TimeFactor out_of_range(Section& section, std::string_view key, double value, const char* hint) {
+  section.error(key, fmt::format("{}.{}: {} is out of range", section.path(), key, value), hint);
+  return system::kUnchanged;
+}
+
+constexpr double kMostFactor = 1e6;
+
+system::TimeFactor read_slowness(Section& section) {
+  double slower = 0;
+  section.accepts("slower", slower,
+                  "how much longer all computations take, in place of `compute`. Example: `10 %` is `compute: 1.1`");
+  const ConfigValue* written = section.value("slower");
+  if (slower >= 1 && written != nullptr && written->scalar.find('%') == std::string::npos) {
+    section.error(
+        "slower", fmt::format("{}.slower: {} is no share", section.path(), printable(written->scalar, 40)),
+        fmt::format("write {:.6g} % for a factor of {:.6g}, or compute: {:.6g}", 100 * (slower - 1), slower, slower));
+    return system::kUnchanged;
+  }
+  if (!(slower < kMostFactor)) return out_of_range(section, "slower", slower, "a share of the time: 10 %");
+  return system::TimeFactor(std::llround((1 + slower) * kMillion));
+}
+
 system::TimeFactor read_factor(Section& section) {
-  constexpr double kMost = 1e6;
   double factor = 1;
   section.takes("compute", factor,
                 "factor on the time of all computations of the rank, including host and memory nodes, but not accesses "
                 "to `memory.remote`. Example: `1.3` takes 30 % longer");
-  const auto millionths = factor <= kMost ? std::llround(factor * kMillion) : 0;
-  if (millionths > 0) {
-    constexpr double kLeastUsual = 0.5, kMostUsual = 10;
-    if (factor < kLeastUsual || factor > kMostUsual)
-      section.warning("compute",
-                      fmt::format("{}.compute: {} makes computations {:.3g} times as {}", section.path(), factor,
-                                  factor < 1 ? 1 / factor : factor, factor < 1 ? "fast" : "long"),
-                      "it is a factor on times: write 1.03 for 3 % longer");
-    return system::TimeFactor(millionths);
-  }
-  section.error("compute", fmt::format("{}.compute: {} is out of range", section.path(), factor),
-                "a factor on times: above 0, at most 1000000; 1.3 takes 30 % longer");
-  return system::kUnchanged;
+  const auto millionths = factor <= kMostFactor ? std::llround(factor * kMillion) : 0;
+  if (millionths <= 0)
+    return out_of_range(section, "compute", factor,
+                        "a factor on times: above 0, at most 1000000; 1.3 takes 30 % longer");
+  constexpr double kLeastUsual = 0.5, kMostUsual = 10;
+  if (factor < kLeastUsual || factor > kMostUsual)
+    section.warning("compute",
+                    fmt::format("{}.compute: {} makes computations {:.3g} times as {}", section.path(), factor,
+                                factor < 1 ? 1 / factor : factor, factor < 1 ? "fast" : "long"),
+                    "it is a factor on times: write 1.03 for 3 % longer");
+  return system::TimeFactor(millionths);
 }
 
-void read_rank(const ConfigEntry& entry, Section& section, system::Perturbation& perturbation) {
-  system::RankPerturbation rank;
-  rank.where = entry.where;
-  rank.compute = read_factor(section);
-  section.takes("start", rank.start, "time before which no operation of the rank starts");
-  const auto number = parse_whole_number(entry.key);
+system::RankPerturbation read_slow(const ConfigEntry& entry, Section& section) {
+  system::RankPerturbation slow;
+  slow.where = entry.where;
+  const bool is_share = section.has("slower");
+  section.know("compute");
+  section.know("slower");
+  if (is_share && section.has("compute"))
+    section.error("slower", fmt::format("{}: 'compute' and 'slower' say the same", section.path()),
+                  "leave one of them out: slower: 10 % is compute: 1.1");
+  section.when(!is_share, [&] { slow.compute = read_factor(section); });
+  section.when(is_share, [&] { slow.compute = read_slowness(section); });
+  section.takes("start", slow.start, "time before which no operation of the rank starts");
+  return slow;
+}
+
+struct NumberRange {
+  std::uint32_t first = 0, last = 0;
+};
+
+// "5" or "40-47".
+std::optional<NumberRange> range_of(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const auto first = parse_whole_number(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : parse_whole_number(text.substr(dash + 1));
+  if (!first || !last || *first < 0 || *last < *first || *last >= UINT32_MAX) return std::nullopt;
+  return NumberRange{static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(*last)};
+}
+
+// Of ranks or nodes, `what` in messages. There are `end` nodes, or devices for as many ranks.
+template <class Number>
+void read_slow_ones(const ConfigEntry& entry, Section& section, std::string_view what, std::uint32_t end,
+                    std::map<Number, system::RankPerturbation>& all) {
+  const system::RankPerturbation slow = read_slow(entry, section);
   Diagnostics& diagnostics = section.context().diagnostics();
-  if (!number || *number < 0 || *number >= UINT32_MAX)
-    return diagnostics.error(entry.where, fmt::format("{}: not a rank", section.path()),
-                             "write the rank's number: 5: {compute: 1.3}");
-  if (!perturbation.ranks.emplace(RankId(static_cast<std::uint32_t>(*number)), std::move(rank)).second)
-    diagnostics.error(entry.where, fmt::format("{}: rank {} is given twice", section.path(), *number));
+  const auto range = range_of(entry.key);
+  if (!range)
+    return diagnostics.error(entry.where, fmt::format("{}: not a {}", section.path(), what),
+                             fmt::format("write the number of a {0} or of several: 5: {{compute: 1.3}}, 40-47: "
+                                         "{{slower: 10 %}}",
+                                         what));
+  if (what == "node" && range->last >= end)
+    return diagnostics.error(
+        entry.where, fmt::format("{}: the cluster has no such node", section.path()),
+        end == 1 ? std::string("its only node is 0") : fmt::format("its nodes are 0 to {}", end - 1));
+  if (range->last - range->first >= end)
+    return diagnostics.error(entry.where,
+                             fmt::format("{}: more ranks than the cluster has devices, {}", section.path(), end),
+                             "a range is FIRST-LAST: 40-47");
+  for (std::uint32_t number = range->first; number <= range->last; ++number)
+    if (!all.emplace(Number(number), slow).second)
+      return diagnostics.error(entry.where, fmt::format("{}: {} {} is given twice", section.path(), what, number));
 }
 
 system::Jitter read_jitter(Section& section) {
@@ -241,19 +303,68 @@ void read_link(const ConfigEntry& entry, Section& section, system::NetworkModel 
   for (const LinkId number : links) apply(fault, number, *fabric);
 }
 
+// "node5.nic0", as fabrics call the NICs of their nodes.
+bool is_nic_name(std::string_view name) {
+  const std::string_view last = name.substr(name.rfind('.') + 1);
+  return last.starts_with("nic") && parse_whole_number(last.substr(3)).has_value();
+}
+
+std::vector<std::string> nics_of(const network::Fabric& fabric) {
+  std::vector<std::string> nics;
+  for (std::uint32_t i = 0; i < fabric.vertex_count(); ++i)
+    if (std::string name = fabric.vertex_name(network::VertexId(i)); is_nic_name(name)) nics.push_back(std::move(name));
+  return nics;
+}
+
+// "did you mean 'node5.nic0'? NICs: node0.nic0 to node15.nic7"
+std::string nic_hint(const std::string& name, std::span<const std::string> nics) {
+  if (nics.empty()) return "this cluster has no NICs; perturb.links takes its links";
+  constexpr std::size_t kMostCompared = 10'000;
+  const std::string likely = nearest_name(name, nics.first(std::min(nics.size(), kMostCompared)));
+  const std::string all = nics.size() == 1 ? nics.front() : fmt::format("{} to {}", nics.front(), nics.back());
+  return likely.empty() ? fmt::format("NICs: {}", all) : fmt::format("did you mean '{}'? NICs: {}", likely, all);
+}
+
+void read_nic(const ConfigEntry& entry, Section& section, system::NetworkModel model,
+              std::optional<network::Fabric>& fabric) {
+  if (!fabric) return read_link(entry, section, model, fabric);
+  const std::vector<std::string> nics = nics_of(*fabric);
+  if (std::ranges::find(nics, entry.key) != nics.end()) return read_link(entry, section, model, fabric);
+  for (const ConfigEntry& part : entry.value.entries) section.know(part.key);
+  section.context().diagnostics().error(entry.where, fmt::format("{}: no NIC is called so", section.path()),
+                                        nic_hint(entry.key, nics));
+}
+
 }  // namespace
 
 system::Perturbation read_perturbation(Section& perturb, system::NetworkModel model,
                                        std::optional<network::Fabric>& fabric) {
   system::Perturbation perturbation;
-  perturb.map("ranks", "RANK", "slow or late ranks, by number. Example: `ranks: {5: {compute: 1.3}}`",
-              [&](const ConfigEntry& entry, Section& section) { read_rank(entry, section, perturbation); });
+  const std::uint32_t devices = fabric ? fabric->device_count() : UINT32_MAX;
+  const std::uint32_t nodes = fabric ? network::node_of(*fabric, DeviceId(devices - 1)) + 1 : UINT32_MAX;
+  perturb.map("ranks", "RANK",
+              "slow or late ranks, by number or from one to another. Example: `ranks: {5: {compute: 1.3}, 40-47: "
+              "{slower: 10 %}}`",
+              [&](const ConfigEntry& entry, Section& section) {
+                read_slow_ones(entry, section, "rank", devices, perturbation.ranks);
+              });
+  perturb.map(
+      "nodes", "NODE",
+      "nodes of the cluster (its first dimension) whose ranks are all slow or late, on top of `ranks`. Example: "
+      "`nodes: {5: {slower: 10 %}, 8-11: {compute: 1.3}}`",
+      [&](const ConfigEntry& entry, Section& section) {
+        read_slow_ones(entry, section, "node", nodes, perturbation.nodes);
+      });
   perturb.section("jitter", "random noise on computations, the same in every run with the same seed",
                   [&](Section& section) { perturbation.jitter = read_jitter(section); });
   perturb.map("links", "NAME",
               "slow links, by name: a class (`nic.up`), one link of a class (`nic.up[5]`), or all links of a device, "
               "switch or NIC (`node1.nic0`). Example: `links: {nic.up: {bandwidth: 50 %}}`",
-              [&](const ConfigEntry& entry, Section& section) { read_link(entry, section, model, fabric); });
+              [&](const ConfigEntry& entry, Section& section) { read_link(entry, section, model, fabric); }, {"dead"});
+  perturb.map("nics", "NIC",
+              "NICs that are slow or dead, by name: all links of one. Example: `nics: {node5.nic0: dead, node6.nic1: "
+              "{bandwidth: 50 %}}`",
+              [&](const ConfigEntry& entry, Section& section) { read_nic(entry, section, model, fabric); }, {"dead"});
   return perturbation;
 }
 

@@ -140,6 +140,14 @@ void warn_of_idle_roofline(const Experiment& experiment, const workload::Job& jo
                       "leave it out, or record the traces with them");
 }
 
+// Says so where a node is perturbed that no rank runs on.
+void warn_of_idle_nodes(const Experiment& experiment, std::span<const DeviceId> placement, Diagnostics& diagnostics) {
+  for (const auto& [node, perturbed] : experiment.simulation.perturbation.nodes)
+    if (std::ranges::none_of(placement, [&](DeviceId d) { return network::node_of(experiment.fabric, d) == node; }))
+      diagnostics.warning(perturbed.where, fmt::format("no rank runs on node {}: this changes nothing", node),
+                          "`placement` says which devices ranks run on");
+}
+
 bool takes_measured_times(const WorkloadSource& workload, const workload::Job& job) {
   return !workload.training && std::ranges::any_of(job.graphs, [&](const workload::ExecutionGraph& graph) {
     return system::has_measured_time(graph, workload.compute);
@@ -165,11 +173,12 @@ std::optional<report::Slack> find_slack(const workload::Job& job, const workload
 report::CriticalPath find_path(const Experiment& experiment, const ExperimentJob& whole,
                                std::span<const network::LinkUsage> usage, const system::SimulationTotals& totals,
                                const report::OperationLog& log, report::PathLinks& links, report::Result& result) {
+  const system::Perturbation perturbation =
+      system::by_rank(experiment.simulation.perturbation, experiment.fabric, whole.placement);
   report::CriticalPath path = report::critical_path(whole.job, log, totals.acting, result, &links);
   result.path = path.parts;
   result.culprits = report::find_culprits(
-      path, result,
-      {whole.job, experiment.fabric, whole.placement, experiment.simulation.perturbation, usage, log, totals.acting});
+      path, result, {whole.job, experiment.fabric, whole.placement, perturbation, usage, log, totals.acting});
   return path;
 }
 
@@ -204,6 +213,7 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
   for (const report::RankChoice& choice : wanted.ranks) report::check_rank_choice(choice, job.ranks.size());
   warn_of_memory_nodes(experiment, job, diagnostics);
   warn_of_idle_roofline(experiment, job, options.compute_by_graph, diagnostics);
+  warn_of_idle_nodes(experiment, whole.placement, diagnostics);
   const workload::Matching matching = workload::match(job);
   warn_of_collectives(experiment, job, matching, whole.placement, diagnostics);
   // 2. Simulate.
@@ -256,7 +266,7 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, const Want
   const bool is_late =
       std::ranges::any_of(experiment.jobs, [](const JobSource& job) { return job.start > Duration::zero(); });
   if (has_loops && !is_late && !wanted.slack && options.fold == system::FoldMode::kAuto && options.fast_forward &&
-      !options.perturbation.disturbs_ranks() && experiment.fabric.is_steady()) {
+      !options.perturbation.disturbs_operations() && experiment.fabric.is_steady()) {
     const Diagnostics before = diagnostics;
     try {
       return simulate_job(experiment, wanted, workload::Loops::kRepeated, diagnostics, started, progress);

@@ -67,6 +67,23 @@ std::vector<JobSource> read_jobs(Section& experiment, Architecture architecture,
 system::Perturbation read_perturbation(Section& perturb, system::NetworkModel model,
                                        std::optional<network::Fabric>& fabric);
 
+// --- reliability
+
+enum class FailureUnit : std::uint8_t { kDevice, kNode, kJob };
+
+// How often what a job runs on fails, and what that takes: `orrery goodput`.
+struct Reliability {
+  double mtbf = 0;  // seconds; of one device or node, or of the job as a whole
+  FailureUnit per = FailureUnit::kDevice;
+  Duration restart{};                // until the job computes again
+  std::optional<Duration> write;     // how long a checkpoint stops the job
+  std::optional<Bandwidth> storage;  // or how fast all of it is written together
+  std::optional<Duration> interval;  // work between checkpoints; without it the best
+  Location where;                    // of the section
+};
+
+Reliability read_reliability(Section& section);
+
 // --- collectives
 
 // How many algorithms a list of `collectives.algorithms` names, and where it stands.

@@ -63,7 +63,8 @@ Simulation::Parts::Parts(const SimulationInput& input, const SimulationOptions& 
       calls_(engine_, *cast_, agents_, options_.collectives),
       transfers_(engine_, *cast_, agents_, options.collectives.library) {
   const auto has_repetitions = [](const workload::ExecutionGraph& graph) { return !graph.stretches().empty(); };
-  if (options.perturbation.disturbs_ranks() && std::ranges::any_of(job_.graphs, has_repetitions)) throw NotRepeatable{};
+  if (std::ranges::any_of(job_.graphs, has_repetitions) && may_change_times(options.perturbation, job_))
+    throw NotRepeatable{};
 }
 
 SimulationTotals Simulation::Parts::run(const SimulationProgress& progress) {

@@ -41,6 +41,14 @@ std::vector<std::string> paths_with(std::string part, const std::string& section
 
 ConfigValue empty_map(const Location& where = {}) { return {ConfigValue::Kind::kMap, where, {}, {}, {}}; }
 
+// {word: true}
+ConfigValue map_of_word(ConfigValue word) {
+  ConfigValue map = empty_map(word.where);
+  const Location where = word.where;
+  map.entries.push_back({std::move(word.scalar), where, {ConfigValue::Kind::kScalar, where, "true", {}, {}}});
+  return map;
+}
+
 // Carries a declaration out over a specimen and lists its keys.
 class KeyLister : public Section {
  public:
@@ -148,16 +156,26 @@ bool Section::list(std::string_view key, std::string_view meaning, const Read& r
 }
 
 bool Section::map(std::string_view key, std::string_view key_name, std::string_view meaning,
-                  const std::function<void(const ConfigEntry&, Section&)>& read) {
+                  const std::function<void(const ConfigEntry&, Section&)>& read, const Names& words) {
   ConfigValue specimen = empty_map();
   specimen.entries.push_back({fmt::format("<{}>", key_name), {}, empty_map()});
   ConfigValue* value =
       declare({{std::string(key), "map", "optional", std::string(meaning), {}}, false, std::move(specimen)});
   if (value == nullptr) return false;
   if (value->kind == ConfigValue::Kind::kMap)
-    for (ConfigEntry& entry : value->entries)
+    for (ConfigEntry& entry : value->entries) {
+      if (entry.value.kind == ConfigValue::Kind::kScalar && std::ranges::find(words, entry.value.scalar) != words.end())
+        entry.value = map_of_word(std::move(entry.value));
+      else if (entry.value.kind == ConfigValue::Kind::kScalar && !words.empty()) {
+        context_->diagnostics().error(entry.value.where,
+                                      fmt::format("'{}.{}' is '{}'; a map of keys or a word is expected", sub_path(key),
+                                                  printable(entry.key), printable(entry.value.scalar, 40)),
+                                      fmt::format("words: {}", fmt::join(words, ", ")));
+        continue;
+      }
       enter(entry.value, fmt::format("{}.{}", sub_path(key), printable(entry.key)),
             [&](Section& inner) { read(entry, inner); });
+    }
   else
     error(key, fmt::format("'{}' is {}; a map is expected", sub_path(key), kind_name(value->kind)));
   return true;

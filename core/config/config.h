@@ -211,9 +211,10 @@ class Section {
                         std::string_view presence = "optional");
   // A list of maps, in order.
   bool list(std::string_view key, std::string_view meaning, const Read& read);
-  // A map with free keys, each of whose values is a map. `key_name` stands for the key in the docs.
+  // A map with free keys, each of whose values is a map. `key_name` stands for the key in the docs. One of `words` in
+  // place of such a value is {word: true}.
   bool map(std::string_view key, std::string_view key_name, std::string_view meaning,
-           const std::function<void(const ConfigEntry&, Section&)>& read);
+           const std::function<void(const ConfigEntry&, Section&)>& read, const Names& words = {});
   // A list of words (a lone word counts as a list of one); empty if absent.
   std::vector<std::string> words(std::string_view key, std::string_view meaning);
   // A list of 1 to `most` whole numbers. `presence` is "required" or "optional": then empty if absent. Empty after
@@ -234,6 +235,10 @@ class Section {
   // Keys by the names that other programs have for them, which hints translate; `names` outlives the section.
   using OtherName = std::pair<std::string_view, std::string_view>;  // "num_hidden_layers", "layers"
   void translate(std::span<const OtherName> names) { other_names_ = names; }
+
+  // Puts other contents in place of the section's own before any key is read.
+  void rewrite(ConfigValue contents) { *value_ = std::move(contents); }
+  const ConfigValue& contents() const { return *value_; }
 
   bool has(std::string_view key) const { return value_->find(key) != nullptr; }
   // What stands there; of a section that has been read, with its files and defaults filled in. Null if absent.

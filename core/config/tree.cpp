@@ -7,6 +7,7 @@
 #include <fstream>
 #include <istream>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -141,6 +142,34 @@ std::string beginning_of(const std::string& file) {
 // Traces in binary have control characters from the first frame on.
 bool is_text(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return c >= 0 && c < ' ' && c != '\n' && c != '\r' && c != '\t'; });
+}
+
+std::vector<std::string> split_at_dots(std::string_view path) {
+  std::vector<std::string> parts(1);
+  for (const char c : path) {
+    if (c == '.' || c == '[')
+      parts.emplace_back();  // `dims[0]` is `dims.0`
+    else if (c != ']')
+      parts.back() += c;
+  }
+  return parts;
+}
+
+// A map whose keys are names that may have dots in them, and what may stand below such a name: where it ends.
+struct MapOfNames {
+  std::string_view path;
+  std::span<const std::string_view> below;
+};
+constexpr std::array<std::string_view, 5> kBelowLinks = {"bandwidth", "latency", "at", "traffic", "dead"};
+constexpr std::array<MapOfNames, 2> kMapsOfNames = {{{"perturb.links.", kBelowLinks}, {"perturb.nics.", kBelowLinks}}};
+
+// Of "nic.up.traffic.most", the length of "nic.up".
+std::size_t length_of_name(std::string_view path, std::span<const std::string_view> below) {
+  for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.', dot + 1)) {
+    const std::string_view rest = path.substr(dot + 1);
+    if (std::ranges::find(below, rest.substr(0, rest.find_first_of(".["))) != below.end()) return dot;
+  }
+  return path.size();
 }
 
 }  // namespace
@@ -302,13 +331,14 @@ std::string_view folder_of_key(std::string_view key) {
 }
 
 std::vector<std::string> split_key_path(std::string_view path) {
-  std::vector<std::string> parts(1);
-  for (const char c : path) {
-    if (c == '.' || c == '[')
-      parts.emplace_back();  // `dims[0]` is `dims.0`
-    else if (c != ']')
-      parts.back() += c;
-  }
+  const auto names = std::ranges::find_if(kMapsOfNames, [&](const MapOfNames& m) { return path.starts_with(m.path); });
+  if (names == kMapsOfNames.end()) return split_at_dots(path);
+  std::vector<std::string> parts = split_at_dots(names->path.substr(0, names->path.size() - 1));
+  path.remove_prefix(names->path.size());
+  const std::size_t length = length_of_name(path, names->below);
+  parts.emplace_back(path.substr(0, length));
+  if (length == path.size()) return parts;
+  for (std::string& part : split_at_dots(path.substr(length + 1))) parts.push_back(std::move(part));
   return parts;
 }
 

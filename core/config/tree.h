@@ -110,7 +110,8 @@ class ConfigFiles {
 // The shipped folder in which a key's bare name is looked up ("cluster" -> "clusters"), "" if the key names no file.
 std::string_view folder_of_key(std::string_view key);
 
-// "dims[0].size" and "dims.0.size": the keys on the way.
+// "dims[0].size" and "dims.0.size": the keys on the way. Names of links are one key, dots and all:
+// "perturb.links.nic.up[5].bandwidth" has "nic.up[5]".
 std::vector<std::string> split_key_path(std::string_view path);
 
 // The configuration with every file and default filled in, for values that are relative to a default. Throws InputError

@@ -71,12 +71,29 @@ TimeFactor draw(const Jitter& jitter, std::uint64_t unit, std::uint64_t number) 
 
 Perturbation part_of(const Perturbation& perturbation, std::uint32_t first, std::size_t ranks) {
   Perturbation part;
+  part.nodes = perturbation.nodes;
   part.jitter = perturbation.jitter;
   part.first_rank = perturbation.first_rank + first;
   const auto end = perturbation.ranks.lower_bound(RankId(first + static_cast<std::uint32_t>(ranks)));
   for (auto at = perturbation.ranks.lower_bound(RankId(first)); at != end; ++at)
     part.ranks.emplace(RankId(index_of(at->first) - first), at->second);
   return part;
+}
+
+Perturbation by_rank(const Perturbation& perturbation, const network::Fabric& fabric,
+                     std::span<const DeviceId> placement) {
+  Perturbation whole = perturbation;
+  whole.nodes.clear();
+  if (perturbation.nodes.empty()) return whole;
+  for (std::uint32_t rank = 0; rank < placement.size(); ++rank) {
+    const auto node = perturbation.nodes.find(network::node_of(fabric, placement[rank]));
+    if (node == perturbation.nodes.end()) continue;
+    RankPerturbation& own =
+        whole.ranks.try_emplace(RankId(rank), RankPerturbation{.where = node->second.where}).first->second;
+    own.compute = own.compute * node->second.compute;
+    own.start = std::max(own.start, node->second.start);
+  }
+  return whole;
 }
 
 void check_perturbed_ranks(const Perturbation& perturbation, std::uint32_t ranks) {
@@ -86,11 +103,17 @@ void check_perturbed_ranks(const Perturbation& perturbation, std::uint32_t ranks
                        ranks == 1 ? "its only rank is 0" : fmt::format("its ranks are 0 to {}", ranks - 1));
 }
 
+bool may_change_times(const Perturbation& perturbation, const workload::Job& job) {
+  const auto has_several = [](const std::vector<NodeId>& starts) { return !starts.empty(); };
+  return perturbation.disturbs_operations() ||
+         (perturbation.jitter.sigma > 0 && std::ranges::any_of(job.iteration_starts, has_several));
+}
+
 Disturbance::Disturbance(const Perturbation& perturbation, const workload::Job& job, const network::Fabric& fabric,
                          std::span<const DeviceId> placement)
     : job_(job), jitter_(perturbation.jitter), compute_(job.ranks.size(), kUnchanged), start_(job.ranks.size()) {
   check_perturbed_ranks(perturbation, static_cast<std::uint32_t>(job.ranks.size()));
-  for (const auto& [rank, perturbed] : perturbation.ranks) {
+  for (const auto& [rank, perturbed] : by_rank(perturbation, fabric, placement).ranks) {
     compute_[index_of(rank)] = perturbed.compute;
     start_[index_of(rank)] = Time(perturbed.start);
   }

@@ -51,14 +51,24 @@ struct RankPerturbation {
 
 struct Perturbation {
   std::map<RankId, RankPerturbation> ranks;
+  std::map<std::uint32_t, RankPerturbation> nodes;  // of the cluster: of all ranks there, on top of their own
   Jitter jitter;
   std::uint32_t first_rank = 0;  // added to the ranks where they draw noise
 
-  bool disturbs_ranks() const { return !ranks.empty() || jitter.sigma > 0; }
+  bool disturbs_ranks() const { return !ranks.empty() || !nodes.empty() || jitter.sigma > 0; }
+  // Whether equal operations of one rank take different times, within an iteration too.
+  bool disturbs_operations() const { return jitter.sigma > 0 && jitter.per == JitterUnit::kOperation; }
 };
+
+// Whether a rank may take other times for what it does again: iterations draw anew, and so may operations.
+bool may_change_times(const Perturbation& perturbation, const workload::Job& job);
 
 // That of `ranks` ranks from `first` on, which are a job of their own: each is disturbed as before.
 Perturbation part_of(const Perturbation& perturbation, std::uint32_t first, std::size_t ranks);
+
+// The same with what is said of nodes said of the ranks there. `placement` by rank.
+Perturbation by_rank(const Perturbation& perturbation, const network::Fabric& fabric,
+                     std::span<const DeviceId> placement);
 
 // InputError where a rank is perturbed that the job does not have.
 void check_perturbed_ranks(const Perturbation& perturbation, std::uint32_t ranks);

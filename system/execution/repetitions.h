@@ -32,7 +32,7 @@ StretchRecord record_of(const workload::ExecutionGraph& graph, const workload::S
 
 class Repetitions {
  public:
-  // All outlive it. No rank is disturbed.
+  // All outlive it. A rank takes the same times for what it does again (may_change_times()).
   Repetitions(Cast& cast, Calls& calls, SimulationObserver& observer)
       : job_(cast.input().job), cast_(cast), calls_(calls), observer_(observer) {}
 

@@ -70,6 +70,17 @@ WORKLOADS = [
           "job.yaml:3:3: error: 'workload.batch' is missing"),
     job("No global batch", "data: 8", "job.yaml:5:10: error: 'workload.batch.global' is missing", batch="{micro: 1}"),
     job("`tensr: 2`", "tensr: 2", "job.yaml:4:14: error: unknown key 'tensr'", "did you mean 'tensor'?"),
+    job("`tp: 8`", "tp: 8", "job.yaml:4:14: error: unknown key 'tp'", "here it is 'tensor'"),
+    job("`tp: 8` beside `parallel`", "data: 8", "job.yaml:6:3: error: unknown key 'tp'", "here it is 'parallel.tensor'", more="tp: 8"),
+    model("An architecture of Hugging Face that is not known", "model_type: mamba, hidden_size: 1024",
+          "job.yaml:3:11: error: unknown architecture 'mamba'", "llama", "docs/jobs.md"),
+    model("A config.json without its architecture", "architectures: [LlamaForCausalLM], hidden_size: 1024",
+          "job.yaml:3:10: error: a config.json without 'model_type'"),
+    model("A config.json without its layers", "model_type: llama, hidden_size: 1024, num_attention_heads: 16, vocab_size: 512, "
+          "max_position_embeddings: 1024", "'workload.model.layers' is missing"),
+    model("A config.json with dense layers one by one", "model_type: qwen3_moe, hidden_size: 1024, num_hidden_layers: 8, "
+          "num_attention_heads: 16, vocab_size: 512, max_position_embeddings: 1024, num_experts: 8, num_experts_per_tok: 2, "
+          "mlp_only_layers: [3]", "dense layers are listed one by one in 'mlp_only_layers'", "dense_layers"),
     job("`recompute: ful`", "data: 8", "job.yaml:6:14: error: workload.recompute: unknown value 'ful'",
         "did you mean 'full'?", more="recompute: ful"),
     job("`gradients: fp8`", "data: 8", "job.yaml:6:14: error: workload.gradients: unknown value 'fp8'",
@@ -394,7 +405,7 @@ SEVERAL = [
     whole("A mistake in the workload of a job", TWO_JOBS.replace("data: 4", "dta: 4"),
           "job.yaml:8:18: error: unknown key 'dta' in 'jobs[].workload.parallel'", "did you mean 'data'?"),
     whole("The nodes of one job", TWO_JOBS.replace("  - name: b\n", "  - name: b\n    nodes: 4\n"),
-          "unknown key 'nodes' in 'jobs[]'", "did you mean 'cluster.nodes'?"),
+          "unknown key 'nodes' in 'jobs[]'", "did you mean one of 'cluster.nodes', 'perturb.nodes'?"),
     whole("Jobs with more ranks than devices", "nodes: 1\n" + TWO_JOBS.replace("data: 4", "data: 8"),
           "job.yaml:1:1: error: the 2 jobs have 10 ranks, the cluster only 8 devices", "write `nodes: 2` or more"),
     whole("A list of devices shorter than the jobs", TWO_JOBS + "placement: [0, 1, 2, 3]\n",

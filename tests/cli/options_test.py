@@ -157,6 +157,8 @@ def check_standard_input(program, checks, folder):
 ANSWERS = {  # command: the schema of its document
     "run job.yaml": "orrery.result/1", "compare a100.yaml h100.yaml": "orrery.comparison/1",
     "sweep sweep.yaml": "orrery.sweep/1", "search job.yaml": "orrery.search/1", "check job.yaml": "orrery.check/1", "list models": "orrery.list/1",
+    "run job.yaml --set perturb.jitter.sigma=2% --seeds 2": "orrery.seeds/1",
+    "goodput job.yaml --mtbf 9999h --restart 1min --checkpoint-time 5s": "orrery.goodput/1",
     "model show dlrm": "orrery.model/1", "cluster show dgx-a100": "orrery.cluster/1",
     "collective --cluster dgx-a100 --op all_gather -b 1M": "orrery.collective/1",
     "collective --cluster dgx-a100 --op all_gather -b 1M --algo direct --steps": "orrery.steps/1",

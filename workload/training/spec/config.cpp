@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <span>
 
@@ -58,7 +59,28 @@ void fill_with_replicas(Parallelism& parallel, std::int64_t devices) {
   data = std::max<std::int64_t>(1, (devices - servers) / (parallel.workers() / data));
 }
 
+// As people abbreviate them, and as Megatron's arguments and DeepSpeed's have them.
+constexpr std::array<Section::OtherName, 16> kOtherDegrees = {{
+    {"tp", "tensor"},
+    {"pp", "pipeline"},
+    {"dp", "data"},
+    {"cp", "context"},
+    {"sp", "sequence"},
+    {"ep", "expert"},
+    {"etp", "expert_tensor"},
+    {"tensor_model_parallel_size", "tensor"},
+    {"tensor_parallel_size", "tensor"},
+    {"pipeline_model_parallel_size", "pipeline"},
+    {"pipeline_parallel_size", "pipeline"},
+    {"data_parallel_size", "data"},
+    {"context_parallel_size", "context"},
+    {"expert_model_parallel_size", "expert"},
+    {"expert_tensor_parallel_size", "expert_tensor"},
+    {"zero_stage", "zero"},
+}};
+
 void read_parallel(Section& section, std::int64_t devices, TrainingSpec& training) {
+  section.translate(kOtherDegrees);
   note_places(section, "parallel.",
               {"tensor", "context", "data", "pipeline", "expert", "expert_tensor", "expert_skew", "sequence", "shard",
                "exchange", "servers", "asynchronous"},
@@ -269,6 +291,21 @@ void read_steps(Section& section, TrainingSpec& training) {
     section.error("price", "'price' is of a whole training run", "say by 'tokens' how long that is, such as 300e9");
 }
 
+// What is said of `parallel` beside it.
+constexpr std::array<Section::OtherName, 11> kOtherKeys = {{
+    {"tp", "parallel.tensor"},
+    {"pp", "parallel.pipeline"},
+    {"dp", "parallel.data"},
+    {"cp", "parallel.context"},
+    {"ep", "parallel.expert"},
+    {"sp", "parallel.sequence"},
+    {"vpp", "schedule.virtual_stages"},
+    {"micro_batch_size", "batch.micro"},
+    {"global_batch_size", "batch.global"},
+    {"mbs", "batch.micro"},
+    {"gbs", "batch.global"},
+}};
+
 }  // namespace
 
 std::string_view default_software(const ModelSpec& model, Architecture architecture) {
@@ -294,6 +331,7 @@ std::string_view name_of(ParallelDimension dimension) { return kDimensionNames[s
 
 TrainingSpec read_training(Section& section, Architecture architecture, std::int64_t devices) {
   TrainingSpec training;
+  section.translate(kOtherKeys);
   training.where = section.where();
   note_places(section, "", {"pipeline_layers", "recompute", "recompute_modules", "precision", "lora", "software"},
               training);

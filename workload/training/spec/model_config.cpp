@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "workload/training/spec/hugging_face.h"
 #include "workload/training/spec/model.h"
 #include "workload/training/spec/transformer_config.h"
 
@@ -210,6 +211,14 @@ constexpr std::array<Family, 5> kFamilies = {{
 
 ModelSpec read_model(Section& section) {
   ModelSpec model;
+  if (is_hugging_face(section.contents())) {
+    const std::size_t errors = section.errors();
+    section.rewrite(from_hugging_face(section.contents(), section.context().diagnostics()));
+    if (!section.sound(errors)) {
+      for (const ConfigEntry& entry : section.contents().entries) section.know(entry.key);
+      return model;
+    }
+  }
   section.takes("name", model.name, "name of the model in results", "none");
   std::vector<std::string_view> names;
   for (const Family& family : kFamilies) names.push_back(family.name);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/output.h"
+#include "cli/session.h"
+#include "core/input_files.h"
+#include "experiment/recorded_run.h"
+#include "study/goodput/study.h"
+
+namespace orrery::cli {
+namespace {
+
+void goodput(const std::string& experiment, const std::vector<std::string>& reliability, const Session& session) {
+  if (!experiment::is_result(experiment, session.files)) refuse_other_kinds(experiment, session.files);
+  note_input(experiment);
+  session.outputs.check();
+  study::GoodputRequest request{experiment, session.settings, session.allow_oom};
+  request.settings.insert(request.settings.end(), reliability.begin(), reliability.end());
+  Progress progress;
+  const study::Goodput answer = study::find_goodput(request, session.files, std::ref(progress));
+  progress.clear();
+  print_warnings(answer.warnings);
+  session.outputs.give({study::goodput_text(answer), study::goodput_json(answer)});
+}
+
+}  // namespace
+
+void add_goodput_command(CLI::App& app, Session& session) {
+  auto& experiment = session.keep<std::string>();
+  auto& reliability = session.keep<std::vector<std::string>>();
+  CLI::App& command = add_command(
+      app, "goodput", "Say what failures, checkpoints and restarts leave of a job's time, and the best interval",
+      {"orrery goodput job.yaml --mtbf '50000 h' --restart '10 min' --checkpoint-time '30 s'",
+       "orrery goodput job.yaml --mtbf '3 h' --per job --restart '10 min' --checkpoint-time '1 min' --interval '1 h'"});
+  add_file(command, session, "experiment", experiment, "Experiment (YAML or JSON) or a result.json").required();
+  add_experiment_options(command, session);
+  const auto add = [&](const char* option, const char* key, const char* type, const char* about) {
+    command
+        .add_option_function<std::string>(
+            option,
+            [&reliability, key](const std::string& value) {
+              reliability.push_back(fmt::format("reliability.{}={}", key, value));
+            },
+            about)
+        ->type_name(type);
+  };
+  add("--mtbf", "mtbf", "TIME", "Mean time between failures of a device, or as --per says: '50000 h', '5 years'");
+  add("--per", "per", "UNIT", "What --mtbf is of: device (default), node or job");
+  add("--restart", "restart", "TIME", "Time from a failure until the job computes again: '10 min'");
+  add("--checkpoint-time", "checkpoint.time", "TIME", "How long writing a checkpoint stops the job: '30 s'");
+  add("--checkpoint-bandwidth", "checkpoint.bandwidth", "RATE",
+      "In its place: bandwidth at which all ranks together write it: '100 GB/s'");
+  add("--interval", "checkpoint.interval", "TIME", "Work between two checkpoints (default: the best interval)");
+  add_outputs(command, session);
+  command.callback([&] { goodput(experiment, reliability, session); });
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// The goodput of an experiment: its iteration is simulated, what fails and what checkpoints cost is in `reliability`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/config/tree.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "study/goodput/goodput.h"
+
+namespace orrery::study {
+
+// With a checkpoint every so many iterations.
+struct IntervalGoodput {
+  std::int64_t iterations = 0;
+  double work = 0;         // seconds
+  double goodput = 0;      // share of the time that is work
+  double checkpoints = 0;  // share that writing takes, of checkpoints that were of use
+  double failures = 0;     // share of restarts, and of what is lost and done again
+  std::optional<SimulatedRuns> simulated;
+  std::optional<double> simulated_goodput;
+};
+
+struct Goodput {
+  std::string file;
+  Duration iteration{};
+  std::size_t ranks = 0, nodes = 0;
+  std::string unit;                            // "device", "node" or "job": what `unit_mtbf` is of
+  std::size_t units = 1;                       // of which any stops the job
+  double unit_mtbf = 0;                        // seconds
+  FailureModel model;                          // of the job
+  std::optional<Bytes> checkpoint;             // of all ranks together; none of traces
+  bool has_given_interval = false;             // else the best is taken
+  std::int64_t best = 0;                       // iterations
+  IntervalGoodput taken;                       // as given, or the best
+  std::vector<IntervalGoodput> intervals;      // around, ascending; with `taken`
+  std::optional<double> tokens_per_iteration;  // samples where the model has no tokens
+  bool has_tokens = true;
+  std::optional<double> tokens;  // of the whole training
+  double segments = 0;           // of a run that was simulated
+  double useful = 0;             // seconds of work of a run that was simulated
+  std::vector<Problem> warnings;
+
+  // Without failures and checkpoints, with them.
+  std::optional<double> tokens_per_day() const;
+  std::optional<double> effective_tokens_per_day() const;
+};
+
+struct GoodputRequest {
+  std::string file;
+  std::vector<std::string> settings;
+  bool allow_oom = false;
+};
+
+using GoodputProgress = std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
+
+// Throws InputError, also without `reliability`, and StuckError.
+Goodput find_goodput(const GoodputRequest& request, const ConfigFiles& files, const GoodputProgress& progress = {});
+
+std::string goodput_text(const Goodput& goodput);
+// The document "orrery.goodput/1".
+nlohmann::ordered_json goodput_json(const Goodput& goodput);
+
+}  // namespace orrery::study

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/config/quantity_text.h"
+#include "report/result.h"
+#include "report/table.h"
+#include "study/goodput/study.h"
+
+namespace orrery::study {
+namespace {
+
+using report::Table;
+
+// "12.3 s", "49.5 min", "3.09 h", "57.1 days".
+std::string time_text(double seconds) {
+  if (seconds < 1) return fmt::format("{:.3g} ms", 1e3 * seconds);
+  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.3g} min", seconds / 60);
+  if (seconds < 2 * report::kDay) return fmt::format("{:.3g} h", seconds / 3600);
+  return report::days_text(seconds);
+}
+
+std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
+
+std::string count_text(double count) { return three_digits(count, std::array{"", " K", " M", " B", " T", " Q"}); }
+
+std::string failures_text(const Goodput& goodput) {
+  if (goodput.unit == "job") return fmt::format("the job fails every {}", time_text(goodput.model.mtbf));
+  return fmt::format("one of {} fails every {} ({} each)", counted(goodput.units, goodput.unit),
+                     time_text(goodput.model.mtbf), time_text(goodput.unit_mtbf));
+}
+
+std::string checkpoints_text(const Goodput& goodput) {
+  const std::string size = goodput.checkpoint ? fmt::format(" of {}", rounded(*goodput.checkpoint)) : "";
+  return fmt::format("a checkpoint{} takes {}, a restart {}\n", size, time_text(goodput.model.write),
+                     time_text(goodput.model.restart));
+}
+
+std::string interval_text(const IntervalGoodput& interval) {
+  return fmt::format("{} ({})", counted(static_cast<std::uint64_t>(interval.iterations), "iteration"),
+                     time_text(interval.work));
+}
+
+std::string heading(const Goodput& goodput) {
+  std::string text =
+      fmt::format("goodput {} with a checkpoint every {}{}\n", percent(goodput.taken.goodput),
+                  interval_text(goodput.taken), goodput.taken.iterations == goodput.best ? ", the best interval" : "");
+  if (goodput.taken.iterations != goodput.best) {
+    const auto best = std::ranges::find(goodput.intervals, goodput.best, &IntervalGoodput::iterations);
+    text += fmt::format("best {} with one every {}\n", percent(best->goodput), interval_text(*best));
+  }
+  text += fmt::format("iteration time {}; {}\n", rounded(goodput.iteration), failures_text(goodput));
+  text += checkpoints_text(goodput);
+  text += fmt::format("best interval: {} exactly, {} by Daly's formula, {} by Young's\n",
+                      time_text(goodput.model.best_work()), time_text(std::max(0.0, goodput.model.daly())),
+                      time_text(goodput.model.young()));
+  return text;
+}
+
+// Around the best one.
+std::string intervals_text(const Goodput& goodput) {
+  Table table;
+  for (const char* name : {"iterations", "interval", "goodput", "checkpoints", "failures", "simulated"})
+    table.column(name);
+  for (const IntervalGoodput& one : goodput.intervals) {
+    const std::string simulated =
+        one.simulated ? fmt::format("{} +- {:.2f}", percent(*one.simulated_goodput),
+                                    100 * *one.simulated_goodput * one.simulated->error / one.simulated->mean)
+                      : "-";
+    table.row({fmt::format("{}", one.iterations), time_text(one.work), percent(one.goodput), percent(one.checkpoints),
+               percent(one.failures), simulated});
+  }
+  return table.text();
+}
+
+std::string tokens_text(const Goodput& goodput) {
+  const auto all = goodput.tokens_per_day(), effective = goodput.effective_tokens_per_day();
+  if (!all) return {};
+  return fmt::format("{} {} a day, of {} without failures and checkpoints\n", count_text(*effective),
+                     goodput.has_tokens ? "tokens" : "samples", count_text(*all));
+}
+
+// Of a whole training, or of a month.
+std::string runs_text(const Goodput& goodput) {
+  const std::string what = goodput.tokens ? fmt::format("training on {} {}: ", count_text(*goodput.tokens),
+                                                        goodput.has_tokens ? "tokens" : "samples")
+                                          : std::string();
+  std::string text = fmt::format("{}{} of work take {} on average", what, time_text(goodput.useful),
+                                 time_text(goodput.useful / goodput.taken.goodput));
+  const auto& simulated = goodput.taken.simulated;
+  if (!simulated) return text + "; too many failures to simulate\n";
+  return text + fmt::format(";\n  {} simulated runs: mean {}, half within {}, 99 % within {}, {:.4g} failures each\n",
+                            simulated->runs, time_text(simulated->mean), time_text(simulated->median),
+                            time_text(simulated->p99), simulated->failures);
+}
+
+nlohmann::ordered_json interval_json(const IntervalGoodput& interval) {
+  nlohmann::ordered_json json = {{"iterations", interval.iterations},
+                                 {"interval_s", interval.work},
+                                 {"goodput", interval.goodput},
+                                 {"checkpoints", interval.checkpoints},
+                                 {"failures", interval.failures}};
+  if (const auto& simulated = interval.simulated)
+    json["simulated"] = {{"goodput", *interval.simulated_goodput},
+                         {"runs", simulated->runs},
+                         {"mean_s", simulated->mean},
+                         {"error_s", simulated->error},
+                         {"p50_s", simulated->median},
+                         {"p90_s", simulated->p90},
+                         {"p99_s", simulated->p99},
+                         {"failures", simulated->failures}};
+  return json;
+}
+
+}  // namespace
+
+std::string goodput_text(const Goodput& goodput) {
+  return heading(goodput) + tokens_text(goodput) + runs_text(goodput) + "\n" + intervals_text(goodput);
+}
+
+nlohmann::ordered_json goodput_json(const Goodput& goodput) {
+  nlohmann::ordered_json document = {{"schema", "orrery.goodput/1"},
+                                     {"iteration_time_s", seconds(goodput.iteration)},
+                                     {"ranks", goodput.ranks},
+                                     {"nodes", goodput.nodes},
+                                     {"per", goodput.unit},
+                                     {"units", goodput.units},
+                                     {"unit_mtbf_s", goodput.unit_mtbf},
+                                     {"mtbf_s", goodput.model.mtbf},
+                                     {"checkpoint_time_s", goodput.model.write},
+                                     {"restart_s", goodput.model.restart}};
+  if (goodput.checkpoint) document["checkpoint_bytes"] = goodput.checkpoint->count();
+  document["best_iterations"] = goodput.best;
+  document["best_interval_s"] = goodput.model.best_work();
+  document["daly_interval_s"] = std::max(0.0, goodput.model.daly());
+  document["young_interval_s"] = goodput.model.young();
+  document["useful_s"] = goodput.useful;
+  document["expected_s"] = goodput.useful / goodput.taken.goodput;
+  if (const auto all = goodput.tokens_per_day()) {
+    document["tokens_per_day"] = *all;
+    document["effective_tokens_per_day"] = *goodput.effective_tokens_per_day();
+  }
+  if (goodput.tokens) document["tokens"] = *goodput.tokens;
+  document.update(interval_json(goodput.taken));
+  document["intervals"] = nlohmann::ordered_json::array();
+  for (const IntervalGoodput& interval : goodput.intervals) document["intervals"].push_back(interval_json(interval));
+  return document;
+}
+
+}  // namespace orrery::study

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "study/seeds/seeds.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/config/quantity_text.h"
+#include "core/in_parallel.h"
+#include "experiment/experiment.h"
+#include "experiment/run.h"
+#include "report/table.h"
+
+namespace orrery::study {
+namespace {
+
+// A seed that the experiment has, and where.
+struct Seed {
+  std::string path;
+  std::int64_t value = 1;
+};
+
+void add_seed(const ConfigValue& holder, const std::string& path, std::vector<Seed>& seeds) {
+  const ConfigEntry* seed = holder.find("seed");
+  seeds.push_back({path + ".seed", seed == nullptr ? 1 : parse_whole_number(seed->value.scalar).value_or(1)});
+}
+
+std::vector<Seed> seeds_of(const experiment::Experiment& experiment) {
+  std::vector<Seed> seeds;
+  const ConfigEntry* perturb = experiment.resolved.find("perturb");
+  if (perturb == nullptr) return seeds;
+  if (experiment.simulation.perturbation.jitter.sigma > 0)
+    add_seed(perturb->value.find("jitter")->value, "perturb.jitter", seeds);
+  for (const char* map : {"links", "nics"}) {
+    const ConfigEntry* links = perturb->value.find(map);
+    if (links == nullptr) continue;
+    for (const ConfigEntry& link : links->value.entries)
+      if (const ConfigEntry* traffic = link.value.find("traffic"))
+        add_seed(traffic->value, fmt::format("perturb.{}.{}.traffic", map, link.key), seeds);
+  }
+  return seeds;
+}
+
+std::vector<Seed> read_seeds(const SeedsRequest& request, const ConfigFiles& files) {
+  Diagnostics diagnostics;
+  const experiment::Experiment experiment =
+      experiment::load_experiment(request.file, request.settings, files, diagnostics);
+  std::vector<Seed> seeds = seeds_of(experiment);
+  if (seeds.empty())
+    throw InputError({request.file}, "nothing of the experiment is random: it has neither noise nor traffic",
+                     "--set perturb.jitter.sigma='2 %'; --cost says what a perturbation that is not random costs");
+  return seeds;
+}
+
+experiment::Run run_with(const SeedsRequest& request, const std::vector<std::string>& settings,
+                         const ConfigFiles& files) {
+  experiment::RunRequest run{.file = request.file,
+                             .settings = request.settings,
+                             .fast_forward = request.fast_forward,
+                             .allow_oom = request.allow_oom};
+  run.settings.insert(run.settings.end(), settings.begin(), settings.end());
+  return experiment::run_experiment(run, files);
+}
+
+std::vector<Duration> sorted_times(const SeedDistribution& distribution) {
+  std::vector<Duration> times;
+  for (const SeededRun& run : distribution.runs) times.push_back(run.time);
+  std::ranges::sort(times);
+  return times;
+}
+
+using Row = std::pair<const char*, Duration>;
+
+std::array<Row, 6> rows_of(const SeedDistribution& distribution) {
+  return {{{"mean", distribution.mean()},
+           {"min", distribution.percentile(0)},
+           {"p50", distribution.percentile(50)},
+           {"p90", distribution.percentile(90)},
+           {"p99", distribution.percentile(99)},
+           {"max", distribution.percentile(100)}}};
+}
+
+// Of the undisturbed time; nothing where that is zero.
+std::optional<double> percent_above(Duration time, Duration undisturbed) {
+  if (undisturbed <= Duration::zero()) return std::nullopt;
+  return 100 * (seconds(time) / seconds(undisturbed) - 1);
+}
+
+}  // namespace
+
+std::string above_text(Duration time, Duration undisturbed) {
+  const auto percent = percent_above(time, undisturbed);
+  return percent ? fmt::format("{:+.2f} %", *percent) : "-";
+}
+
+Duration SeedDistribution::percentile(unsigned percent) const {
+  const std::vector<Duration> times = sorted_times(*this);
+  const std::size_t at = (times.size() * percent + 99) / 100;
+  return times[std::max<std::size_t>(at, 1) - 1];
+}
+
+Duration SeedDistribution::mean() const {
+  Int128 sum = 0;
+  for (const SeededRun& run : runs) sum += run.time.count();
+  return Duration(static_cast<std::int64_t>(sum / static_cast<Int128>(runs.size())));
+}
+
+SeedDistribution simulate_seeds(const SeedsRequest& request, const ConfigFiles& files, const SeedsProgress& progress) {
+  const std::vector<Seed> seeds = read_seeds(request, files);
+  SeedDistribution distribution;
+  for (std::size_t i = 0; i < request.count; ++i) {
+    SeededRun& run = distribution.runs.emplace_back();
+    for (const Seed& seed : seeds)
+      run.settings.push_back(fmt::format("{}={}", seed.path, seed.value + static_cast<std::int64_t>(i)));
+  }
+  // The last one is without what is random, and without whatever else is perturbed.
+  in_parallel(
+      request.count + 1, request.jobs,
+      [&](std::size_t i) {
+        if (i == request.count) {
+          distribution.undisturbed = report::iteration_time(run_with(request, {"perturb={}"}, files).result);
+          return;
+        }
+        const experiment::Run run = run_with(request, distribution.runs[i].settings, files);
+        distribution.runs[i].time = report::iteration_time(run.result);
+        if (i > 0) return;
+        distribution.devices = fmt::format("{} on {} {}", counted(run.result.class_of_rank.size(), "rank"),
+                                           counted(run.result.devices, "device"), printable(run.result.device));
+        distribution.warnings = run.result.warnings;
+      },
+      progress);
+  return distribution;
+}
+
+std::string seeds_text(const SeedDistribution& distribution) {
+  std::vector<std::string> names = {"undisturbed"}, above = {"-"};
+  std::vector<Duration> times = {distribution.undisturbed};
+  for (const auto& [name, time] : rows_of(distribution)) {
+    names.emplace_back(name);
+    times.push_back(time);
+    above.push_back(above_text(time, distribution.undisturbed));
+  }
+  report::Table table;
+  table.column_of("", names, report::Table::Align::kLeft);
+  table.column_of("iteration time", report::in_one_unit(times));
+  table.column_of("above undisturbed", above);
+  const std::vector<std::string>& first = distribution.runs.front().settings;
+  const std::vector<std::string>& last = distribution.runs.back().settings;
+  std::string text = fmt::format(
+      "{} over {}: p50 {} ({}), p99 {} ({})\n", distribution.devices, counted(distribution.runs.size(), "seed"),
+      rounded(distribution.percentile(50)), above_text(distribution.percentile(50), distribution.undisturbed),
+      rounded(distribution.percentile(99)), above_text(distribution.percentile(99), distribution.undisturbed));
+  for (std::size_t i = 0; i < first.size(); ++i)
+    text += fmt::format("{} to {}\n", printable(first[i], 120), last[i].substr(last[i].rfind('=') + 1));
+  return text + "\n" + table.text();
+}
+
+nlohmann::ordered_json seeds_json(const SeedDistribution& distribution) {
+  nlohmann::ordered_json document = {{"schema", "orrery.seeds/1"},
+                                     {"undisturbed_s", seconds(distribution.undisturbed)}};
+  for (const auto& [name, time] : rows_of(distribution)) {
+    document[fmt::format("{}_s", name)] = seconds(time);
+    if (const auto percent = percent_above(time, distribution.undisturbed))
+      document[fmt::format("{}_above_percent", name)] = *percent;
+  }
+  document["runs"] = nlohmann::ordered_json::array();
+  for (const SeededRun& run : distribution.runs)
+    document["runs"].push_back({{"settings", run.settings}, {"iteration_time_s", seconds(run.time)}});
+  return document;
+}
+
+}  // namespace orrery::study

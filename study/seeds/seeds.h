@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// How an experiment's iteration time is distributed over the seeds of what is random in it: noise on computations and
+// traffic of others on links. Each time is that of `run --set` with the same seeds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/config/tree.h"
+#include "core/error.h"
+#include "core/units.h"
+
+namespace orrery::study {
+
+struct SeedsRequest {
+  std::string file;                   // an experiment, or a result
+  std::vector<std::string> settings;  // a.b=v
+  bool allow_oom = false;
+  bool fast_forward = true;  // SimulationOptions
+  std::size_t count = 1;     // of simulations: the experiment's own seeds, each plus 1, and so on
+  unsigned jobs = 1;         // of them at a time
+};
+
+struct SeededRun {
+  std::vector<std::string> settings;  // "perturb.jitter.seed=7"
+  Duration time{};                    // of an iteration
+};
+
+struct SeedDistribution {
+  std::string devices;     // "1024 ranks on 1024 devices a100-sxm-80gb"
+  Duration undisturbed{};  // without `perturb`
+  std::vector<SeededRun> runs;
+  std::vector<Problem> warnings;
+
+  // Of the runs' times, ascending, the first that is not below so many percent of them.
+  Duration percentile(unsigned percent) const;
+  Duration mean() const;
+};
+
+using SeedsProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+// Throws InputError, also where nothing is random, and StuckError.
+SeedDistribution simulate_seeds(const SeedsRequest& request, const ConfigFiles& files,
+                                const SeedsProgress& progress = {});
+
+std::string seeds_text(const SeedDistribution& distribution);
+// The document "orrery.seeds/1".
+nlohmann::ordered_json seeds_json(const SeedDistribution& distribution);
+
+// How much longer than `undisturbed`: "+4.3 %".
+std::string above_text(Duration time, Duration undisturbed);
+
+}  // namespace orrery::study

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""models_test.py PROGRAM: a config.json of Hugging Face is a model: one of each architecture has the number of parameters
+that is published, and trains; memory by plan is that of `run`."""
+import json
+import math
+import sys
+
+from orrery_program import SMALL_JOB, SOURCE, Checks, Program, scratch_folder
+
+LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "num_hidden_layers": 32,
+         "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256,
+         "max_position_embeddings": 131072, "hidden_act": "silu", "rope_theta": 500000.0, "rope_scaling": None,
+         "tie_word_embeddings": False, "attention_bias": False, "mlp_bias": False, "rms_norm_eps": 1e-05,
+         "torch_dtype": "bfloat16", "_name_or_path": "meta-llama/Llama-3.1-8B"}
+
+
+def like(base, **changes):
+    return {**base, **changes}
+
+
+QWEN3 = like(LLAMA, model_type="qwen3", hidden_size=4096, num_hidden_layers=36, intermediate_size=12288, head_dim=128,
+             vocab_size=151936)
+DEEPSEEK = {"model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61, "num_attention_heads": 128,
+            "num_key_value_heads": 128, "intermediate_size": 18432, "moe_intermediate_size": 2048, "n_routed_experts": 256,
+            "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3, "moe_layer_freq": 1, "n_group": 8,
+            "topk_group": 4, "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+            "v_head_dim": 128, "vocab_size": 129280, "max_position_embeddings": 163840, "tie_word_embeddings": False,
+            "num_nextn_predict_layers": 0}
+# The keys of each config.json that sizes follow from, and the parameters of the published weights.
+PUBLISHED = {
+    "Llama 3.1 8B": (LLAMA, 8_030_261_248),
+    "Mistral 7B": (like(LLAMA, model_type="mistral", vocab_size=32000, sliding_window=4096), 7_241_732_096),
+    "Mixtral 8x7B": (like(LLAMA, model_type="mixtral", vocab_size=32000, num_local_experts=8, num_experts_per_tok=2),
+                     46_702_792_704),
+    "Qwen2.5 7B": (like(LLAMA, model_type="qwen2", hidden_size=3584, num_hidden_layers=28, num_attention_heads=28,
+                        num_key_value_heads=4, intermediate_size=18944, vocab_size=152064), 7_615_616_512),
+    "Qwen3 8B": (QWEN3, 8_190_735_360),
+    "Qwen3 30B-A3B": (like(QWEN3, model_type="qwen3_moe", hidden_size=2048, num_hidden_layers=48, num_key_value_heads=4,
+                           intermediate_size=6144, moe_intermediate_size=768, num_experts=128, num_experts_per_tok=8,
+                           decoder_sparse_step=1, mlp_only_layers=[]), 30_532_122_624),
+    "Qwen1.5 MoE A2.7B": (like(LLAMA, model_type="qwen2_moe", hidden_size=2048, num_hidden_layers=24, num_attention_heads=16,
+                               num_key_value_heads=16, intermediate_size=5632, moe_intermediate_size=1408,
+                               shared_expert_intermediate_size=5632, num_experts=60, num_experts_per_tok=4,
+                               vocab_size=151936, decoder_sparse_step=1), 14_315_784_192),
+    "Gemma 7B": ({"model_type": "gemma", "hidden_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16,
+                  "num_key_value_heads": 16, "head_dim": 256, "intermediate_size": 24576, "vocab_size": 256000,
+                  "max_position_embeddings": 8192, "hidden_act": "gelu"}, 8_537_680_896),
+    "Gemma 2 9B": ({"model_type": "gemma2", "hidden_size": 3584, "num_hidden_layers": 42, "num_attention_heads": 16,
+                    "num_key_value_heads": 8, "head_dim": 256, "intermediate_size": 14336, "vocab_size": 256000,
+                    "max_position_embeddings": 8192}, 9_241_705_984),
+    "Phi 3 mini": (like(LLAMA, model_type="phi3", hidden_size=3072, num_key_value_heads=32, intermediate_size=8192,
+                        vocab_size=32064), 3_821_079_552),
+    "GPT-2": ({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "n_ctx": 1024,
+               "n_inner": None, "vocab_size": 50257, "activation_function": "gelu_new"}, 124_439_808),
+    "GPT-NeoX-20B": ({"model_type": "gpt_neox", "hidden_size": 6144, "num_hidden_layers": 44, "num_attention_heads": 64,
+                      "intermediate_size": 24576, "vocab_size": 50432, "max_position_embeddings": 2048,
+                      "tie_word_embeddings": False}, 20_554_567_680),
+    "OPT 6.7B": ({"model_type": "opt", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "ffn_dim": 16384,
+                  "vocab_size": 50272, "max_position_embeddings": 2048}, 6_658_473_984),
+    "BLOOM": ({"model_type": "bloom", "n_embed": 14336, "n_layer": 70, "num_attention_heads": 112, "vocab_size": 250880,
+               "seq_length": 2048}, 176_247_271_424),
+    "StarCoder2 3B": ({"model_type": "starcoder2", "hidden_size": 3072, "num_hidden_layers": 30, "num_attention_heads": 24,
+                       "num_key_value_heads": 2, "intermediate_size": 12288, "vocab_size": 49152,
+                       "max_position_embeddings": 16384, "use_bias": True}, 3_030_371_328),
+    "DeepSeek-V2-Lite": (like(DEEPSEEK, model_type="deepseek_v2", hidden_size=2048, num_hidden_layers=27,
+                              num_attention_heads=16, intermediate_size=10944, moe_intermediate_size=1408,
+                              n_routed_experts=64, n_shared_experts=2, num_experts_per_tok=6, first_k_dense_replace=1,
+                              n_group=1, topk_group=1, q_lora_rank=None, vocab_size=102400), 15_706_484_224),
+    "DeepSeek-V3": (DEEPSEEK, 671_026_404_352),
+    "gpt-oss 20B": (like(LLAMA, model_type="gpt_oss", hidden_size=2880, num_hidden_layers=24, num_attention_heads=64,
+                         head_dim=64, intermediate_size=2880, num_local_experts=32, num_experts_per_tok=4,
+                         vocab_size=201088, attention_bias=True), 20_914_757_184),
+}
+# Norms of queries and keys, biases of queries, keys and values, positions that are no tokens, gates of a shared expert.
+TOLERANCE = 3e-4
+
+
+def show(program, checks, folder, name, *arguments):
+    done = program.run(["model", "show", name, *arguments, "--json", "-"], folder)
+    if not checks.check(done.code == 0 and not done.broken, f"{name} {arguments}", done.stderr):
+        return {}
+    return json.loads(done.stdout)
+
+
+def check_published(program, checks, folder):
+    for name, (config, parameters) in PUBLISHED.items():
+        (folder / "config.json").write_text(json.dumps(config))
+        document = show(program, checks, folder, "config.json")
+        found = document.get("parameters", 0)
+        checks.check(math.isclose(found, parameters, rel_tol=TOLERANCE), f"{name}: its parameters",
+                     f"{found}, published {parameters}: {found / parameters - 1:+.2e}")
+        checked = program.run(["check", "config.json"], folder)
+        checks.check(checked.code == 0 and "ok (model)" in checked.stdout, f"{name}: check knows it", checked.stdout)
+
+
+def check_as_workload(program, checks, folder):
+    """As `workload.model`, with keys of Orrery on top; shipped models of the same weights take as long."""
+    (folder / "config.json").write_text(json.dumps(LLAMA))
+    (folder / "job.yaml").write_text(SMALL_JOB.replace("gpt3-6.7b", "config.json"))
+    (folder / "named.yaml").write_text(SMALL_JOB.replace("gpt3-6.7b", "llama3-8b"))
+    whole = program.run(["run", "job.yaml", "--allow-oom", "--json", "-"], folder)
+    checks.check("131072 tokens" in whole.stderr, "says how long its sequences are", whole.stderr)
+    ours = program.run(["run", "job.yaml", "--set", "workload.model.sequence=2048", "--json", "own.json"], folder)
+    named = program.run(["run", "named.yaml", "--set", "workload.model.sequence=2048", "--json", "named.json"], folder)
+    checks.check(ours.code == 0 and named.code == 0, "both run", ours.stderr + named.stderr)
+    checks.check("131072" not in ours.stderr, "a sequence that is given needs no warning", ours.stderr)
+    checks.check("Llama-3.1-8B of 8.03 B parameters" in program.run(["run", "own.json"], folder).stdout, "by its name")
+    times = [json.loads((folder / name).read_text())["iteration_time_s"] for name in ("own.json", "named.json")]
+    checks.check(times[0] == times[1], "as the shipped model", times)
+    again = program.run(["run", "own.json", "--json", "-"], folder)
+    checks.check(json.loads(again.stdout)["iteration_time_s"] == times[0], "a result of it runs again", again.stderr)
+
+
+def check_plans(program, checks, folder):
+    """Of the fullest rank, as `run` has it."""
+    plan = "tensor=4,pipeline=2,data=2"
+    document = show(program, checks, folder, "gpt3-6.7b", "--parallel", plan, "--parallel", "tensor=8")
+    checks.check([one["gpus"] for one in document["plans"]] == [16, 8], "both plans", document["plans"])
+    (folder / "job.yaml").write_text(SMALL_JOB)
+    run = program.run(["run", "job.yaml", "--set", "workload.software=megatron-2024", "--json", "-"], folder)
+    memory = json.loads(run.stdout)["memory"]
+    checks.check(document["plans"][0]["total_bytes"] == memory["peak_bytes"], "as run", (document["plans"][0], memory))
+    common = show(program, checks, folder, "llama3-70b")["plans"]
+    checks.check(len(common) > 5, "common plans without any given", common)
+    for one in common:
+        parts = [one[f"{part}_bytes"] for part in ("weights", "gradients", "optimizer", "activations")]
+        checks.check(sum(parts) == one["total_bytes"], f"{one['parallel']}: parts make the total", one)
+        checks.check(one["recomputed_total_bytes"] < one["total_bytes"], "recomputation saves memory", one)
+
+
+def main():
+    program, checks = Program(sys.argv[1]), Checks()
+    with scratch_folder() as name:
+        folder = type(SOURCE)(name)
+        for check in (check_published, check_as_workload, check_plans):
+            check(program, checks, folder)
+    return checks.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
