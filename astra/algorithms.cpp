@@ -79,11 +79,11 @@ class Packets : public PhaseAlgorithm {
     const std::uint64_t bytes = move(inserted_++).bytes;
     if (plain_left_ > 0) {
       --plain_left_;
-      return stage_.hold(bytes, false, !local_);
+      return stage_.hold({bytes, false, local_, true, false});
     }
-    --charged_left_;
+    const bool is_last = charged_left_-- <= window_;
     const bool reduces = comm_ == CommKind::kReduceScatter || (comm_ == CommKind::kAllReduce && odd_round_);
-    stage_.hold(bytes, reduces, !local_);
+    stage_.hold({bytes, reduces, local_, false, !is_last});
   }
 
   std::uint64_t plain_left_ = 0;
@@ -219,12 +219,12 @@ class Tree : public PhaseAlgorithm {
   void run_leaf() {
     switch (state_++) {
       case 0:
-        return stage_.hold(bytes_, false, true);
+        return stage_.hold({.bytes = bytes_, .to_network = true});
       case 1:
         stage_.send(peer(place_.parent), bytes_);
         return stage_.receive(peer(place_.parent), bytes_);
       case 2:
-        return stage_.hold(bytes_, false, true);
+        return stage_.hold({.bytes = bytes_});
       default:
         return stage_.finish();
     }
@@ -236,7 +236,10 @@ class Tree : public PhaseAlgorithm {
       return stage_.receive(peer(place_.right), bytes_);
     }
     // A reduction is charged on the way down, too.
-    if (event == PhaseEvent::kReceived) return stage_.hold(bytes_, true, true);
+    if (event == PhaseEvent::kReceived) {
+      const bool goes_down = state_ >= 2;
+      return stage_.hold({.bytes = bytes_, .reduces = true, .sends_back = goes_down});
+    }
     if (++state_ < 2) return;
     if (state_ == 2) {
       stage_.send(peer(place_.parent), bytes_);
@@ -252,7 +255,7 @@ class Tree : public PhaseAlgorithm {
       case 0:
         return stage_.receive(peer(child), bytes_);
       case 1:
-        return stage_.hold(bytes_, true, true);
+        return stage_.hold({.bytes = bytes_, .reduces = true, .sends_back = true});
       default:
         stage_.send(peer(child), bytes_);
         return stage_.finish();

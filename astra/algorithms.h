@@ -21,12 +21,21 @@ struct Peer {
   std::uint32_t channel = 0;
 };
 
+// A packet at the endpoint: before a send, or after a receive.
+struct Hold {
+  std::uint64_t bytes = 0;
+  bool reduces = false;
+  bool is_local = false;    // of a communicator group: the endpoint delay is fixed
+  bool to_network = false;  // the rest is for the shared bus: where to,
+  bool sends_back = false;  // and whether it goes back to the network
+};
+
 // What an algorithm may do. Its stream's.
 class Stage {
  public:
   virtual ~Stage() = default;
-  // PhaseEvent::kHeld follows. With `over_bus` the delay is the endpoint's, else the fixed one of groups.
-  virtual void hold(std::uint64_t bytes, bool reduces, bool over_bus) = 0;
+  // PhaseEvent::kHeld follows.
+  virtual void hold(const Hold& hold) = 0;
   virtual void send(const Peer& to, std::uint64_t bytes) = 0;
   virtual void receive(const Peer& from, std::uint64_t bytes) = 0;  // PhaseEvent::kReceived follows
   // Of custom schedules, whose nodes have tags of their own and complete one by one.

@@ -43,10 +43,10 @@ class Rank::Stream : public Stage {
   }
   void run(PhaseEvent event, std::uint32_t node = 0) { algorithm_->run(event, node); }
 
-  void hold(std::uint64_t bytes, bool reduces, bool over_bus) override {
-    const Timer timer{TimerKind::kPacket, reduces, number_, 0, bytes};
-    if (over_bus && rank_->bus_) return rank_->bus_->carry(timer);
-    set(over_bus ? rank_->world_->inputs.system.endpoint_delay : kLocalDelay, timer);
+  void hold(const Hold& hold) override {
+    const Timer timer{TimerKind::kPacket, hold.reduces, number_, 0, hold.bytes};
+    if (!hold.is_local && rank_->bus_) return rank_->bus_->carry(timer, hold.to_network, hold.reduces, hold.sends_back);
+    set(hold.is_local ? kLocalDelay : rank_->world_->inputs.system.endpoint_delay, timer);
   }
   void send(const Peer& to, std::uint64_t bytes) override {
     rank_->world_->messages.send(parcel(to, tag_, bytes, Completion{}));
@@ -112,9 +112,15 @@ Rank::Rank(World& world, std::uint32_t agent)
       operation_of_(program_->nodes.size()) {
   const std::uint32_t queues = world.inputs.flags.queues_per_dimension;
   running_chunks_ = (world.inputs.system.active_chunks + queues - 1) / queues;
-  if (world.inputs.system.bus.on) bus_ = std::make_unique<Bus>(world.inputs.system.bus, world.timers, world.events, agent);
   for (std::uint32_t node = 0; node < waits_.size(); ++node)
     if (waits_[node] == 0) ready_[slot_of(program_->nodes[node])].push(node);
+}
+
+void Rank::start() {
+  if (world_->inputs.system.bus.on)
+    bus_ = std::make_unique<Bus>(world_->inputs.system.bus, world_->timers, world_->events, agent_,
+                                 [this](const Timer& packet) { fire(packet); });
+  issue_then_check();
 }
 
 Rank::~Rank() = default;
@@ -228,11 +234,8 @@ void Rank::fire(const Timer& timer) {
     }
     case TimerKind::kCustomComputed:
       return streams_[timer.a]->run(PhaseEvent::kNodeDone, timer.b);
-    case TimerKind::kBus: {
-      const std::vector<Timer> carried = bus_->fire(timer);
-      for (const Timer& packet : carried) fire(packet);
-      return;
-    }
+    case TimerKind::kBus:
+      return bus_->fire(timer);
     case TimerKind::kComputed:
     case TimerKind::kMemoryServed:
       return done(timer.a);

@@ -67,7 +67,7 @@ class Rank {
   ~Rank();
   Rank(Rank&&) noexcept;
 
-  void start() { issue_then_check(); }
+  void start();
   void fire(const Timer& timer);
   void complete(const Completion& completion);
 
