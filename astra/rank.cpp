@@ -109,7 +109,8 @@ Rank::Rank(World& world, std::uint32_t agent)
       group_streams_(own_->groups.size()),
       waits_(program_->parent_count),
       chunks_left_(program_->nodes.size()),
-      operation_of_(program_->nodes.size()) {
+      operation_of_(program_->nodes.size()),
+      ready_since_(program_->nodes.size()) {
   const std::uint32_t queues = world.inputs.flags.queues_per_dimension;
   running_chunks_ = (world.inputs.system.active_chunks + queues - 1) / queues;
   for (std::uint32_t node = 0; node < waits_.size(); ++node)
@@ -154,11 +155,36 @@ void Rank::issue_then_check() {
   finish_time_ = world_->events.now();
 }
 
-// Whether another order of what is over in this instant might have given a slot to another node.
+// Whether another order of what is over in this instant might have given a slot to another node. It would not where the
+// node comes before all that wait, and either it could go when the slot was freed in this instant, or all of them could
+// go from the same event on.
 void Rank::note_order() {
   if (!several_done_) return;
-  for (std::size_t slot = 0; slot < busy_.size(); ++slot)
-    if (!ready_[slot].empty() && taken_at_[slot] == world_->events.now()) world_->depends_on_order = true;
+  const Ticks now = world_->events.now();
+  for (std::size_t slot = 0; slot < busy_.size(); ++slot) {
+    const Taken& taken = taken_[slot];
+    if (ready_[slot].empty() || taken.at != now) continue;
+    const Since& since = ready_since_[taken.node];
+    const bool could_go = freed_[slot].at == now && (since.at < now || since.event == freed_[slot].event);
+    const bool came_together = since.at == now && std::ranges::all_of(ready_[slot].nodes(), [&](std::uint32_t node) {
+      return ready_since_[node].at == now && ready_since_[node].event == since.event;
+    });
+    if (taken.times > 1 || taken.node > ready_[slot].top() || !(could_go || came_together)) world_->depends_on_order = true;
+  }
+}
+
+// Receives that differ in nothing but their nodes get their messages in the order in which they are posted.
+void Rank::note_receive(std::uint32_t index) {
+  const Ticks now = world_->events.now();
+  if (posted_at_ != now) posted_.clear();
+  posted_at_ = now;
+  const Node& node = program_->nodes[index];
+  for (const auto& [event, other] : posted_) {
+    const Node& earlier = program_->nodes[other];
+    if (event != world_->event && earlier.slot == node.slot && earlier.tag == node.tag && earlier.bytes == node.bytes)
+      world_->depends_on_order = true;
+  }
+  posted_.emplace_back(world_->event, index);
 }
 
 void Rank::issue(std::uint32_t index) {
@@ -170,7 +196,8 @@ void Rank::issue(std::uint32_t index) {
   ++ongoing_;
   if (const Slot slot = slot_of(node); slot != kNoSlot) {
     busy_[slot] = true;
-    taken_at_[slot] = now;
+    const std::uint32_t times = taken_[slot].at == now ? taken_[slot].times + 1 : 1;
+    taken_[slot] = {now, world_->event, index, times};
   }
   const bool replays = world_->inputs.system.replay_only || node.kind == NodeKind::kCompute ||
       (node.kind == NodeKind::kCollective && node.comm == CommKind::kBroadcast);
@@ -190,11 +217,13 @@ void Rank::issue_message(std::uint32_t index) {
   const Node& node = program_->nodes[index];
   const std::uint32_t peer = own_->peers[node.slot];
   const Completion over{CompletionKind::kNode, agent_, index, 0};
-  if (node.kind == NodeKind::kSend)
+  if (node.kind == NodeKind::kSend) {
     world_->messages.send({world_->cast.send_address(agent_, node.slot, peer), node.tag, number_, peer, node.bytes, over});
-  else
+  } else {
+    note_receive(index);
     world_->messages.receive(
         {world_->cast.receive_address(agent_, node.slot, peer), node.tag, peer, number_, node.bytes, {}}, over);
+  }
 }
 
 void Rank::issue_collective(std::uint32_t index) {
@@ -252,7 +281,10 @@ void Rank::done(std::uint32_t index) {
   const Node& node = program_->nodes[index];
   const Ticks now = world_->events.now();
   operations_[operation_of_[index]].end = now;
-  if (const Slot slot = slot_of(node); slot != kNoSlot) busy_[slot] = false;
+  if (const Slot slot = slot_of(node); slot != kNoSlot) {
+    busy_[slot] = false;
+    freed_[slot] = {now, world_->event};
+  }
   --ongoing_;
   several_done_ = done_at_ == now && (several_done_ || done_event_ != world_->event);
   done_at_ = now;
@@ -264,6 +296,7 @@ void Rank::done(std::uint32_t index) {
 void Rank::free_children(std::uint32_t index) {
   for (const std::uint32_t child : program_->children_of(index)) {
     if (--waits_[child] > 0) continue;
+    ready_since_[child] = {world_->events.now(), world_->event};
     if (issuing_)
       next_ready_.push_back(child);  // the nodes of this look are known already
     else

@@ -85,7 +85,9 @@ class Rank {
  private:
   enum Slot : std::uint8_t { kHost, kDevice, kCommunication, kNoSlot };
   class Stream;
-  using Heap = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
+  struct Heap : std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> {
+    const std::vector<std::uint32_t>& nodes() const { return c; }
+  };
   // The chunks of one queue: those that run, then those that wait.
   struct Queue {
     std::deque<std::uint32_t> streams{};
@@ -93,6 +95,17 @@ class Rank {
     Ticks joined_at = UINT64_MAX;
     std::uint64_t joined_event = 0;
     std::uint32_t joined = 0;
+  };
+
+  struct Since {
+    Ticks at = 0;
+    std::uint64_t event = 0;
+  };
+  struct Taken {  // of a slot, the last time
+    Ticks at = UINT64_MAX;
+    std::uint64_t event = 0;
+    std::uint32_t node = 0;
+    std::uint32_t times = 0;  // in this instant
   };
 
   static Slot slot_of(const Node& node);
@@ -103,6 +116,7 @@ class Rank {
   void done(std::uint32_t node);
   void free_children(std::uint32_t node);
   void note_order();
+  void note_receive(std::uint32_t node);
 
   void stream_over(std::uint32_t stream);
   void next_phase(std::uint32_t stream);
@@ -128,12 +142,16 @@ class Rank {
   std::vector<std::uint32_t> chunks_left_;  // of the collective that runs
   std::array<Heap, 4> ready_;
   std::array<bool, 3> busy_{};
-  std::array<Ticks, 3> taken_at_{UINT64_MAX, UINT64_MAX, UINT64_MAX};
+  std::array<Taken, 3> taken_{};
+  std::array<Since, 3> freed_{};
   std::vector<std::uint32_t> next_ready_;  // freed while nodes are being issued
   bool issuing_ = false;
   std::uint32_t ongoing_ = 0;
   std::vector<Operation> operations_;
   std::vector<std::uint32_t> operation_of_;  // of each node
+  std::vector<Since> ready_since_;           // of each node
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> posted_;  // receives of this instant: event and node
+  Ticks posted_at_ = UINT64_MAX;
   std::vector<Call> calls_;
   Ticks compute_time_ = 0;
   Ticks finish_time_ = 0;
