@@ -68,12 +68,12 @@ void add_short_lists(const Inputs& inputs, const Uses& uses, std::vector<Problem
       continue;
     std::uint64_t reached = 1;
     for (std::size_t d = 0; d < algorithms.size(); ++d) reached *= inputs.network.dimensions[d].size;
-    problems.push_back({Severity::kWarning, inputs.system.where(key_of(use.comm)),
-                        fmt::format("'{}' has {} of {} names: the other dimensions are not gone through, so that "
-                                    "only {} of {} ranks take part in each {}",
-                                    key_of(use.comm), algorithms.size(), dimensions, reached, inputs.network.npus,
-                                    name_of(use.comm)),
-                        "name an algorithm for each dimension"});
+    problems.push_back(
+        {Severity::kWarning, inputs.system.where(key_of(use.comm)),
+         fmt::format("'{}' has {} of {} names: the other dimensions are not gone through, so that "
+                     "only {} of {} ranks take part in each {}",
+                     key_of(use.comm), algorithms.size(), dimensions, reached, inputs.network.npus, name_of(use.comm)),
+         "name an algorithm for each dimension"});
   }
 }
 
@@ -98,14 +98,16 @@ void add_missing_keys(const Inputs& inputs, const Uses& uses, std::vector<Proble
     return !use.is_custom && (use.comm == CommKind::kAllReduce || use.comm == CommKind::kReduceScatter);
   });
   if (reduces && system.memory_bandwidth <= 0)
-    problems.push_back({Severity::kWarning, {system.file},
+    problems.push_back({Severity::kWarning,
+                        {system.file},
                         "the key 'local-mem-bw' is missing or 0: reductions cost nothing",
                         "give the memory bandwidth in GB/s"});
   const bool has_order = std::ranges::any_of(uses.collectives, [&](const Use& use) {
     return use.comm == CommKind::kAllReduce && is_whole(inputs, use) && algorithms_of(inputs, use.comm).size() > 1;
   });
   if (has_order && !system.has_optimization)
-    problems.push_back({Severity::kWarning, {system.file},
+    problems.push_back({Severity::kWarning,
+                        {system.file},
                         "the key 'collective-optimization' is missing, and ASTRA-sim does not initialise it: "
                         "baseline is taken",
                         "write \"collective-optimization\": \"localBWAware\", or \"baseline\""});
@@ -119,7 +121,8 @@ std::uint64_t messages_at_once(const Inputs& inputs) {
       const Algorithm& algorithm = implementation.dimensions[d];
       if (algorithm.kind != AlgorithmKind::kDirect || d >= inputs.network.dimensions.size()) continue;
       const std::uint64_t peers = (algorithm.flat ? inputs.network.npus : inputs.network.dimensions[d].size) - 1;
-      most = std::max<std::uint64_t>(most, algorithm.window == 0 ? peers : std::min<std::uint64_t>(algorithm.window, peers));
+      most = std::max<std::uint64_t>(most,
+                                     algorithm.window == 0 ? peers : std::min<std::uint64_t>(algorithm.window, peers));
     }
   return most;
 }
@@ -143,8 +146,9 @@ void add_chunks(const Inputs& inputs, const Uses& uses, std::vector<std::string>
     }
   }
   if (worst >= 0.001)
-    notes.push_back(fmt::format("{} bytes in {} chunks: the last chunk is not shortened, so that {:.3g} % more is moved",
-                                size, splits, 100 * worst));
+    notes.push_back(
+        fmt::format("{} bytes in {} chunks: the last chunk is not shortened, so that {:.3g} % more is moved", size,
+                    splits, 100 * worst));
 }
 
 }  // namespace
@@ -164,17 +168,17 @@ std::vector<std::string> departures(const Inputs& inputs, const Job& job) {
   std::vector<std::string> notes;
   const bool talks = !uses.collectives.empty() || uses.sends;
   const bool has_switch = std::ranges::find(inputs.network.dimensions, TopologyKind::kSwitch, &Dimension::topology) !=
-      inputs.network.dimensions.end();
+                          inputs.network.dimensions.end();
   const std::uint64_t at_once = messages_at_once(inputs) * inputs.system.active_chunks;
   if (!is_aware && !uses.collectives.empty() && at_once > 1)
-    notes.push_back(fmt::format("nothing is shared: a rank may have {} messages in flight, each at the full bandwidth "
-                                "of a link",
-                                at_once));
+    notes.push_back(
+        fmt::format("nothing is shared: a rank may have {} messages in flight, each at the full bandwidth "
+                    "of a link",
+                    at_once));
   if (!is_aware && talks && has_switch) notes.push_back("a message through a Switch pays the latency twice");
   if (is_aware && talks && has_switch)
     notes.push_back("a Switch stores a whole message before it sends it on: a lone message takes twice as long");
-  if (is_aware && talks && inputs.network.dimensions.front().topology == TopologyKind::kRing &&
-      inputs.network.npus > 3)
+  if (is_aware && talks && inputs.network.dimensions.front().topology == TopologyKind::kRing && inputs.network.npus > 3)
     notes.push_back("NPUs on the way of a Ring store a whole message before they send it on");
   if (is_aware && talks && inputs.network.dimensions.front().topology == TopologyKind::kFullyConnected)
     notes.push_back("FullyConnected gives each pair of NPUs a link of its own at the full bandwidth");

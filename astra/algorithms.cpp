@@ -16,7 +16,8 @@ namespace {
 // every second round.
 class Packets : public PhaseAlgorithm {
  public:
-  Packets(const Phase& phase, Stage& stage) : stage_(stage), comm_(phase.comm), ring_(phase.ring), local_(phase.local) {}
+  Packets(const Phase& phase, Stage& stage)
+      : stage_(stage), comm_(phase.comm), ring_(phase.ring), local_(phase.local) {}
 
   void run(PhaseEvent event, std::uint32_t) override {
     if (event == PhaseEvent::kStart) {
@@ -102,10 +103,13 @@ class RingAlgorithm : public Packets {
  public:
   RingAlgorithm(const Phase& phase, Stage& stage) : Packets(phase, stage) {
     const std::uint64_t peers = ring_.size - 1;
-    to_send_ = comm_ == CommKind::kAllReduce ? 2 * peers : comm_ == CommKind::kAllToAll ? peers * ring_.size / 2 : peers;
+    to_send_ = comm_ == CommKind::kAllReduce  ? 2 * peers
+               : comm_ == CommKind::kAllToAll ? peers * ring_.size / 2
+                                              : peers;
     charged_ = peers;
     const std::uint32_t step = phase.clockwise ? 1 : ring_.size - 1;
-    move_ = {{ring_.ahead(step), step}, {ring_.ahead(ring_.size - step), step}, share_of(comm_, phase.bytes, ring_.size)};
+    move_ = {
+        {ring_.ahead(step), step}, {ring_.ahead(ring_.size - step), step}, share_of(comm_, phase.bytes, ring_.size)};
   }
 
  private:
@@ -202,7 +206,9 @@ class HalvingDoubling : public Packets {
 class Tree : public PhaseAlgorithm {
  public:
   Tree(const Phase& phase, Stage& stage)
-      : stage_(stage), ring_(phase.ring), bytes_(phase.bytes),
+      : stage_(stage),
+        ring_(phase.ring),
+        bytes_(phase.bytes),
         place_(tree_place(phase.ring.size, phase.ring.index, phase.root_is_last)) {}
 
   void run(PhaseEvent event, std::uint32_t) override {
@@ -273,8 +279,12 @@ class Tree : public PhaseAlgorithm {
 class Custom : public PhaseAlgorithm {
  public:
   Custom(const Phase& phase, Stage& stage)
-      : stage_(stage), ring_(phase.ring), program_(phase.custom), peers_(phase.custom_peers),
-        waits_(program_->parent_count), left_(program_->nodes.size()) {
+      : stage_(stage),
+        ring_(phase.ring),
+        program_(phase.custom),
+        peers_(phase.custom_peers),
+        waits_(program_->parent_count),
+        left_(program_->nodes.size()) {
     for (std::uint32_t node = 0; node < waits_.size(); ++node)
       if (waits_[node] == 0) ready_.push(node);
   }

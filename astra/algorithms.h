@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ASTRA-sim's collective algorithms, one phase of one chunk on one rank: what it sends and receives, in which order, and
-// what each step costs at the endpoint. A packet is held for the endpoint delay before every send and after every
+// ASTRA-sim's collective algorithms, one phase of one chunk on one rank: what it sends and receives, in which order,
+// and what each step costs at the endpoint. A packet is held for the endpoint delay before every send and after every
 // receive; where it is reduced, for three passes through the memory as well.
 #pragma once
 

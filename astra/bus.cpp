@@ -3,10 +3,7 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "core/assert.h"
-#include "core/error.h"
 
 namespace orrery::astra {
 namespace {
@@ -21,11 +18,6 @@ Bus::Bus(const SharedBus& bus, Timers& timers, EventQueue& events, std::uint32_t
     : bus_(bus), timers_(&timers), events_(&events), rank_(rank), arrived_(std::move(arrived)) {}
 
 void Bus::carry(const Timer& packet, bool to_adapter, bool processed, bool sends_back) {
-  if (packet.bytes > INT32_MAX)
-    throw InputError({}, fmt::format("a message of {} bytes crosses the shared bus, whose byte counts have 32 bits in "
-                                     "ASTRA-sim",
-                                     packet.bytes),
-                     "set model-shared-bus to 0, or cut collectives into more chunks with preferred-dataset-splits");
   const Request wanted{.packet = packet, .processed = processed, .sends_back = sends_back};
   if (to_adapter)
     from_memory(wanted, Then::kSend);
@@ -40,7 +32,9 @@ Bus::EndName Bus::partner_of(EndName end) {
   return kPartners[end];
 }
 
-double Bus::byte_gap(EndName end) const { return end == kProcessor || end == kAdapter ? bus_.byte_gap : kMemoryByteGap; }
+double Bus::byte_gap(EndName end) const {
+  return end == kProcessor || end == kAdapter ? bus_.byte_gap : kMemoryByteGap;
+}
 
 void Bus::request(EndName name, const Request& request) {
   End& end = ends_[name];

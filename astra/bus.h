@@ -20,8 +20,7 @@ class Bus {
   Bus(const SharedBus& bus, Timers& timers, EventQueue& events, std::uint32_t rank,
       std::function<void(const Timer&)> arrived);
 
-  // From the processor to the adapter, or to the processor; where it may be processed, and sent back. InputError of
-  // more bytes than ASTRA-sim counts.
+  // From the processor to the adapter, or to the processor; where it may be processed, and sent back.
   void carry(const Timer& packet, bool to_adapter, bool processed, bool sends_back);
   // A timer of the bus's own.
   void fire(const Timer& timer);

@@ -111,7 +111,7 @@ class Classes {
       if (checked_world_ == slot) return true;
       checked_world_ = slot;
       return std::ranges::all_of(job_.ranks, [&](const RankProgram& rank) { return knows(rank, id, slot); }) &&
-          std::ranges::adjacent_find(class_of_, std::ranges::not_equal_to{}) == class_of_.end();
+             std::ranges::adjacent_find(class_of_, std::ranges::not_equal_to{}) == class_of_.end();
     }
     const std::vector<std::uint32_t>& members = inputs_.groups.at(id);
     const std::uint32_t first = class_of_[members.front()];

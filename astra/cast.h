@@ -25,7 +25,7 @@ class Cast {
 
   bool is_folded() const { return folded_; }
   std::uint32_t agent_count() const { return static_cast<std::uint32_t>(ranks_.size()); }
-  std::uint32_t rank_of(std::uint32_t agent) const { return ranks_[agent]; }    // the first it stands for
+  std::uint32_t rank_of(std::uint32_t agent) const { return ranks_[agent]; }  // the first it stands for
   std::uint32_t agent_of(std::uint32_t rank) const { return agents_[rank]; }
 
   // Messages of an agent's trace to and from the peer of a slot.

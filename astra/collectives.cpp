@@ -12,7 +12,7 @@
 namespace orrery::astra {
 
 const CustomSchedules::Schedule& CustomSchedules::schedule(const std::string& prefix, std::uint32_t position,
-                                                          std::uint32_t ranks) {
+                                                           std::uint32_t ranks) {
   Schedule& schedule = schedules_[{prefix, position}];
   if (schedule.program) return schedule;
   const std::string file = trace_of(prefix, position);
@@ -24,8 +24,8 @@ const CustomSchedules::Schedule& CustomSchedules::schedule(const std::string& pr
   schedule.program = std::make_shared<const Program>(read_custom(file, position, *peers));
   for (const std::uint32_t peer : *peers)
     if (peer >= ranks)
-      throw InputError({file}, fmt::format("a message goes to or comes from {}, but there are ranks 0 to {}", peer,
-                                           ranks - 1));
+      throw InputError({file},
+                       fmt::format("a message goes to or comes from {}, but there are ranks 0 to {}", peer, ranks - 1));
   schedule.peers = std::move(peers);
   return schedule;
 }
@@ -44,8 +44,7 @@ std::vector<std::vector<Phase>> CollectivePlanner::plan(const Node& node, std::u
   const System& system = inputs_.system;
   const Route route = route_of(node, group);
   const Implementation& implementation = system.implementations[static_cast<std::size_t>(node.comm)];
-  const std::string& custom =
-      node.custom > 0 ? job_.custom_prefixes[node.custom - 1] : implementation.custom;
+  const std::string& custom = node.custom > 0 ? job_.custom_prefixes[node.custom - 1] : implementation.custom;
   if (!custom.empty()) return {custom_phases(custom, route, node.comm)};
   if (system.splits == 0)
     throw InputError({system.file}, "the key 'preferred-dataset-splits' is missing, which collectives need",
@@ -57,10 +56,15 @@ std::vector<std::vector<Phase>> CollectivePlanner::plan(const Node& node, std::u
     bytes = system.splits * chunk;
   }
   if (chunk == 0)
-    throw InputError({trace_of(inputs_.flags.workload, rank_)},
-                     fmt::format("node {}: an all-gather of {} bytes cannot be cut into {} chunks", node.id, bytes,
-                                 system.splits),
-                     "ASTRA-sim never ends here; give preferred-dataset-splits at most the size in bytes");
+    throw InputError(
+        {trace_of(inputs_.flags.workload, rank_)},
+        fmt::format("node {}: an all-gather of {} bytes cannot be cut into {} chunks", node.id, bytes, system.splits),
+        "ASTRA-sim never ends here; give preferred-dataset-splits at most the size in bytes");
+  if (system.bus.on && chunk > INT32_MAX)
+    throw InputError(
+        system.where("model-shared-bus"),
+        fmt::format("a chunk of {} bytes crosses the shared bus, whose byte counts have 32 bits in ASTRA-sim", chunk),
+        "set model-shared-bus to 0, or cut collectives into more chunks with preferred-dataset-splits");
   // The last chunk is not shortened.
   const std::uint64_t chunks = bytes / chunk + (bytes % chunk != 0 ? 1 : 0);
   std::vector<std::vector<Phase>> plan;
@@ -74,8 +78,7 @@ std::vector<std::vector<Phase>> CollectivePlanner::plan(const Node& node, std::u
 }
 
 CollectivePlanner::Route CollectivePlanner::route_of(const Node& node, std::uint64_t group) const {
-  const Implementation& implementation =
-      inputs_.system.implementations[static_cast<std::size_t>(node.comm)];
+  const Implementation& implementation = inputs_.system.implementations[static_cast<std::size_t>(node.comm)];
   Route route{.algorithms = implementation.dimensions};
   if (group != 0 && inputs_.groups.at(group).size() < inputs_.network.npus) {
     route.members = &inputs_.groups.at(group);
@@ -85,10 +88,10 @@ CollectivePlanner::Route CollectivePlanner::route_of(const Node& node, std::uint
   }
   const bool is_custom = node.custom > 0 || !implementation.custom.empty();
   if (route.algorithms.empty() && !is_custom)
-    throw InputError({inputs_.system.file},
-                     fmt::format("the key '{}-implementation' is missing, and the traces have such collectives",
-                                 name_of(node.comm)),
-                     "write one name for each network dimension, as [\"ring\"]");
+    throw InputError(
+        {inputs_.system.file},
+        fmt::format("the key '{}-implementation' is missing, and the traces have such collectives", name_of(node.comm)),
+        "write one name for each network dimension, as [\"ring\"]");
   const bool is_flat = !route.algorithms.empty() && route.algorithms.front().flat;
   for (std::uint32_t d = 0; d < route.algorithms.size(); ++d)
     if (is_flat || group != 0 || (node.dimensions & 1u << d) != 0) route.dimensions.push_back(d);
@@ -128,7 +131,8 @@ Phase CollectivePlanner::phase_of(const Route& route, std::uint32_t dimension, C
   const Algorithm& algorithm = route.algorithms[dimension];
   Phase phase{.comm = comm, .algorithm = algorithm.kind, .window = algorithm.window, .bytes = bytes};
   phase.local = route.members != nullptr;
-  phase.ring = phase.local ? ring_of(*route.members, rank_) : ring_of(inputs_.network, dimension, rank_, algorithm.flat);
+  phase.ring =
+      phase.local ? ring_of(*route.members, rank_) : ring_of(inputs_.network, dimension, rank_, algorithm.flat);
   check(route, dimension, whole, phase.ring.size);
   take_queue(dimension, half, phase);
   if (algorithm.kind == AlgorithmKind::kDoubleBinaryTree) {

@@ -83,9 +83,9 @@ enum class TimerKind : std::uint8_t { kPacket, kComputed, kCustomComputed, kMemo
 
 struct Timer {
   TimerKind kind = TimerKind::kPacket;
-  bool reduces = false;   // of a packet: a reduction follows
-  std::uint32_t a = 0;    // of a packet or of a custom schedule: the stream; else the node
-  std::uint32_t b = 0;    // of a custom schedule: the node
+  bool reduces = false;  // of a packet: a reduction follows
+  std::uint32_t a = 0;   // of a packet or of a custom schedule: the stream; else the node
+  std::uint32_t b = 0;   // of a custom schedule: the node
   std::uint64_t bytes = 0;
 };
 

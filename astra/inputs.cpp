@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "astra/json_file.h"
-#include "core/config/tree.h"
 #include "core/input_files.h"
 #include "core/suggest.h"
 #include "workload/chakra/file.h"
@@ -59,8 +58,9 @@ void read_implementation(const JsonFile& file, std::string_view collective, Impl
     for (const nlohmann::json& name : *value) implementation.dimensions.push_back(read_algorithm(file, key, name));
     const auto flat = std::ranges::find_if(implementation.dimensions, &Algorithm::flat);
     if (flat != implementation.dimensions.end() && implementation.dimensions.size() > 1)
-      file.fail(key, fmt::format("'{}' stands for all dimensions, but the list has {} names", flat->name,
-                                 implementation.dimensions.size()),
+      file.fail(key,
+                fmt::format("'{}' stands for all dimensions, but the list has {} names", flat->name,
+                            implementation.dimensions.size()),
                 "leave the others out");
   }
   const std::string custom = key + "-custom";
@@ -79,7 +79,7 @@ std::map<std::uint64_t, std::string> read_custom_of_node(const std::string& path
   std::map<std::uint64_t, std::string> prefixes;
   for (const ConfigEntry& entry : root.entries) {
     const bool is_number = !entry.key.empty() && entry.key.size() < 19 &&
-        std::ranges::all_of(entry.key, [](char c) { return c >= '0' && c <= '9'; });
+                           std::ranges::all_of(entry.key, [](char c) { return c >= '0' && c <= '9'; });
     if (!is_number || entry.value.kind != ConfigValue::Kind::kScalar)
       throw InputError(entry.where, fmt::format("'{}' is no node with a prefix", printable(entry.key)),
                        "write `12: PREFIX`: the id of a node and the prefix of its files");
@@ -103,11 +103,28 @@ void read_bus(const JsonFile& file, SharedBus& bus) {
 // A key that ASTRA-sim reads, or knows from earlier versions and ignores.
 const std::vector<std::string>& system_keys() {
   static const std::vector<std::string> keys = [] {
-    std::vector<std::string> all = {
-        "scheduling-policy", "collective-optimization", "preferred-dataset-splits", "active-chunks-per-dimension",
-        "endpoint-delay", "local-mem-bw", "roofline-enabled", "peak-perf", "replay-only", "trace-enabled",
-        "track-local-mem", "local-mem-trace-filename", "model-shared-bus", "L", "o", "g", "G", "local-reduction-delay",
-        "boost-mode", "inter-dimension-scheduling", "intra-dimension-scheduling", "per-node-custom-implementation"};
+    std::vector<std::string> all = {"scheduling-policy",
+                                    "collective-optimization",
+                                    "preferred-dataset-splits",
+                                    "active-chunks-per-dimension",
+                                    "endpoint-delay",
+                                    "local-mem-bw",
+                                    "roofline-enabled",
+                                    "peak-perf",
+                                    "replay-only",
+                                    "trace-enabled",
+                                    "track-local-mem",
+                                    "local-mem-trace-filename",
+                                    "model-shared-bus",
+                                    "L",
+                                    "o",
+                                    "g",
+                                    "G",
+                                    "local-reduction-delay",
+                                    "boost-mode",
+                                    "inter-dimension-scheduling",
+                                    "intra-dimension-scheduling",
+                                    "per-node-custom-implementation"};
     for (const std::string_view collective : kCollectives) {
       all.push_back(fmt::format("{}-implementation", collective));
       all.push_back(fmt::format("{}-implementation-custom", collective));
@@ -142,8 +159,7 @@ System read_system(const Flags& flags, std::vector<Problem>& warnings) {
   }
   if (file.find("preferred-dataset-splits"))
     system.splits = static_cast<std::uint64_t>(file.whole("preferred-dataset-splits", 1, 1, INT32_MAX));
-  system.active_chunks =
-      static_cast<std::uint32_t>(file.whole("active-chunks-per-dimension", 1, 1, INT32_MAX));
+  system.active_chunks = static_cast<std::uint32_t>(file.whole("active-chunks-per-dimension", 1, 1, INT32_MAX));
   if (file.find("endpoint-delay")) {
     const auto delay = static_cast<double>(file.whole("endpoint-delay", 10, 0, INT32_MAX));
     system.endpoint_delay = static_cast<Ticks>(delay * flags.injection_scale);
@@ -159,12 +175,24 @@ System read_system(const Flags& flags, std::vector<Problem>& warnings) {
   return system;
 }
 
+void refuse_long_lists(const System& system, std::size_t dimensions) {
+  for (std::size_t i = 0; i < kCollectives.size(); ++i) {
+    const Implementation& implementation = system.implementations[i];
+    if (implementation.dimensions.size() <= dimensions) continue;
+    throw InputError(
+        {system.file, implementation.line},
+        fmt::format("'{}-implementation' has {} names, but the network has {} dimension{}", kCollectives[i],
+                    implementation.dimensions.size(), dimensions, dimensions == 1 ? "" : "s"),
+        "name an algorithm for each dimension of the network");
+  }
+}
+
 RemoteMemory read_memory(const Flags& flags, std::vector<Problem>& warnings) {
   const JsonFile file(flags.remote_memory, "--remote-memory-configuration");
   const std::vector<std::string> kinds = {"NO_MEMORY_EXPANSION", "PER_NPU_MEMORY_EXPANSION",
                                           "PER_NODE_MEMORY_EXPANSION", "MEMORY_POOL"};
-  warn_of_unknown_keys(
-      file, {"memory-type", "remote-mem-latency", "remote-mem-bw", "num-nodes", "num-npus-per-node"}, warnings);
+  warn_of_unknown_keys(file, {"memory-type", "remote-mem-latency", "remote-mem-bw", "num-nodes", "num-npus-per-node"},
+                       warnings);
   RemoteMemory memory{.file = flags.remote_memory};
   if (file.find("memory-type")) memory.kind = static_cast<MemoryKind>(1 + file.choice("memory-type", kinds));
   memory.latency = static_cast<Ticks>(file.whole("remote-mem-latency", 0, 0, INT32_MAX));
@@ -179,8 +207,8 @@ Groups read_groups(const Flags& flags, std::uint32_t npus) {
   const JsonFile file(flags.groups, "--comm-group-configuration");
   Groups groups;
   for (const auto& [key, value] : file.root().items()) {
-    const bool is_number = !key.empty() && key.size() <= 9 &&
-        std::ranges::all_of(key, [](char c) { return c >= '0' && c <= '9'; });
+    const bool is_number =
+        !key.empty() && key.size() <= 9 && std::ranges::all_of(key, [](char c) { return c >= '0' && c <= '9'; });
     const std::uint64_t id = is_number ? std::stoull(key) : 0;
     if (id == 0)
       file.fail(key, fmt::format("'{}' is no group id; ids are whole numbers above 0", printable(key)),
@@ -190,8 +218,8 @@ Groups read_groups(const Flags& flags, std::uint32_t npus) {
     for (const nlohmann::json& rank : value) {
       const bool fits = rank.is_number_integer() && rank.get<std::int64_t>() >= 0 && rank.get<std::int64_t>() < npus;
       if (!fits)
-        file.fail(key, fmt::format("group {} names rank {}, but the network has ranks 0 to {}", id, rank.dump(),
-                                   npus - 1));
+        file.fail(key,
+                  fmt::format("group {} names rank {}, but the network has ranks 0 to {}", id, rank.dump(), npus - 1));
       ranks.push_back(rank.get<std::uint32_t>());
     }
     std::vector<std::uint32_t> sorted = ranks;
@@ -247,6 +275,16 @@ Location System::where(std::string_view key) const {
   return {file, found == lines.end() ? 0 : found->second};
 }
 
+std::string_view kind_of(const ConfigValue& root) {
+  const auto has = [&](std::string_view key) { return root.find(key) != nullptr; };
+  if (has("npus_count") && has("topology")) return "network";
+  if (has("memory-type")) return "remote memory";
+  const bool names_algorithms = std::ranges::any_of(root.entries, [](const ConfigEntry& entry) {
+    return entry.key.ends_with("-implementation") || entry.key.ends_with("-implementation-custom");
+  });
+  return names_algorithms || has("preferred-dataset-splits") ? "system" : "";
+}
+
 NetworkFile read_network(const std::string& path, std::vector<Problem>& warnings) {
   note_input(path, InputKind::kConfiguration);
   Diagnostics diagnostics;
@@ -266,9 +304,10 @@ NetworkFile read_network(const std::string& path, std::vector<Problem>& warnings
   const std::size_t dimensions = lists[0]->items.size();
   for (std::size_t i = 1; i < keys.size(); ++i)
     if (lists[i]->items.size() != dimensions)
-      throw InputError(lists[i]->where, fmt::format("'{}' has {} values, but 'topology' has {}", keys[i],
-                                                    lists[i]->items.size(), dimensions),
-                       "each list has one value for each dimension");
+      throw InputError(
+          lists[i]->where,
+          fmt::format("'{}' has {} values, but 'topology' has {}", keys[i], lists[i]->items.size(), dimensions),
+          "each list has one value for each dimension");
   std::array<std::list<ConfigValue>::const_iterator, 4> at{};
   for (std::size_t i = 0; i < keys.size(); ++i) at[i] = lists[i]->items.begin();
   std::uint64_t npus = 1;
@@ -295,12 +334,14 @@ Inputs read_inputs(const Flags& flags) {
   Inputs inputs{.flags = flags};
   inputs.network = read_network(flags.network, inputs.warnings);
   inputs.system = read_system(flags, inputs.warnings);
+  refuse_long_lists(inputs.system, inputs.network.dimensions.size());
   inputs.memory = read_memory(flags, inputs.warnings);
   if (flags.groups.find("empty") == std::string::npos) {
     inputs.groups = read_groups(flags, inputs.network.npus);
     inputs.groups_file = flags.groups;
   } else if (flags.groups != "empty") {
-    inputs.warnings.push_back({Severity::kWarning, {flags.groups},
+    inputs.warnings.push_back({Severity::kWarning,
+                               {flags.groups},
                                "is not read: ASTRA-sim takes any path with \"empty\" in it for no groups",
                                "rename the file"});
   }

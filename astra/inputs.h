@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "astra/events.h"
+#include "core/config/tree.h"
 #include "core/error.h"
 
 namespace orrery::astra {
@@ -60,7 +61,7 @@ struct SharedBus {
 
 struct System {
   std::array<Implementation, 4> implementations{};  // by CommKind
-  bool baseline = true;  // ASTRA-sim leaves it to what memory holds, which is mostly zero
+  bool baseline = true;                             // ASTRA-sim leaves it to what memory holds, which is mostly zero
   bool has_optimization = false;
   std::uint64_t splits = 0;
   std::uint32_t active_chunks = 1;
@@ -118,6 +119,9 @@ struct Inputs {
 
 // Reads all but the traces. InputError with what is wrong with a file.
 Inputs read_inputs(const Flags& flags);
+
+// Which of ASTRA-sim's files this is, as "network"; empty if it is none.
+std::string_view kind_of(const ConfigValue& root);
 
 NetworkFile read_network(const std::string& file, std::vector<Problem>& warnings);
 

@@ -67,7 +67,8 @@ std::string JsonFile::text(const std::string& key, const nlohmann::json& value) 
 std::size_t JsonFile::choice(const std::string& key, const std::vector<std::string>& words) const {
   const std::string word = text(key, root_.at(key));
   const auto found = std::ranges::find(words, word);
-  if (found == words.end()) fail(key, fmt::format("is '{}', which is unknown", printable(word)), suggestion(word, words));
+  if (found == words.end())
+    fail(key, fmt::format("is '{}', which is unknown", printable(word)), suggestion(word, words));
   return static_cast<std::size_t>(found - words.begin());
 }
 

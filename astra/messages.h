@@ -40,7 +40,7 @@ struct Address {
 struct Parcel {
   Address address;
   std::uint32_t tag = 0;
-  std::uint32_t source = 0;       // ranks, of which the network knows the way
+  std::uint32_t source = 0;  // ranks, of which the network knows the way
   std::uint32_t destination = 0;
   std::uint64_t bytes = 0;
   Completion sent;  // when it has arrived

@@ -102,8 +102,7 @@ class SharedNetwork : public Network {
   void transmit(std::uint32_t number, std::uint32_t parcel) {
     links_[number].busy = true;
     const double serialization = static_cast<double>(transits_[parcel].bytes) / dimension_.bandwidth;
-    events_->at(events_->now() + static_cast<Ticks>(dimension_.latency + serialization),
-                {EventKind::kHop, parcel, 0});
+    events_->at(events_->now() + static_cast<Ticks>(dimension_.latency + serialization), {EventKind::kHop, parcel, 0});
     events_->at(events_->now() + static_cast<Ticks>(serialization), {EventKind::kLinkFree, number, 0});
   }
 
@@ -156,16 +155,17 @@ std::unique_ptr<Network> make_network(const Inputs& inputs, EventQueue& events, 
   const NetworkFile& network = inputs.network;
   if (inputs.flags.backend == Backend::kUnaware) return std::make_unique<UnsharedNetwork>(network, events);
   if (network.dimensions.size() > 1)
-    throw InputError({network.file},
-                     fmt::format("has {} dimensions, but the congestion-aware backend takes one only",
-                                 network.dimensions.size()),
-                     "use --backend congestion_unaware, or `orrery run`, whose networks have any number");
+    throw InputError(
+        {network.file},
+        fmt::format("has {} dimensions, but the congestion-aware backend takes one only", network.dimensions.size()),
+        "use --backend congestion_unaware, or `orrery run`, whose networks have any number");
   const Dimension& dimension = network.dimensions.front();
   if (dimension.topology == TopologyKind::kRing && dimension.size == 2)
     throw InputError({network.file}, "is a Ring of 2 NPUs, which the congestion-aware backend cannot build",
                      "a FullyConnected of 2 has the same two links");
   if (dimension.topology == TopologyKind::kFullyConnected && dimension.size > 16'384)
-    throw InputError({network.file}, fmt::format("has {} links, which is too many", std::uint64_t{dimension.size} * dimension.size));
+    throw InputError({network.file},
+                     fmt::format("has {} links, which is too many", std::uint64_t{dimension.size} * dimension.size));
   return std::make_unique<SharedNetwork>(network, events, std::move(deliver));
 }
 

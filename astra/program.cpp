@@ -24,8 +24,8 @@ constexpr std::uint64_t kTags = 500'000'000;
 
 enum TraceType : std::uint32_t { kInvalid, kMetadata, kMemLoad, kMemStore, kComp, kSend, kRecv, kColl };
 constexpr std::array<std::string_view, 10> kChakraCollectives = {
-    "ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER", "BROADCAST", "ALL_TO_ALL", "REDUCE_SCATTER",
-    "REDUCE_SCATTER_BLOCK", "BARRIER"};
+    "ALL_REDUCE", "REDUCE",         "ALL_GATHER",           "GATHER", "SCATTER", "BROADCAST",
+    "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"};
 
 // What is wrong with a node of a rank's trace.
 struct Complaint {
@@ -182,10 +182,10 @@ class Translator {
       fail("num_ops is 0, and the roofline is on: ASTRA-sim computes a time of 2^63 ns",
            "give the node its operations, or leave it out");
     if (system.peak <= 0 || system.memory_bandwidth <= 0)
-      throw InputError(system.where("roofline-enabled"),
-                       fmt::format("the roofline needs {}, which is missing or 0",
-                                   system.peak <= 0 ? "peak-perf" : "local-mem-bw"),
-                       "peak-perf is in TFLOPS, local-mem-bw in GB/s");
+      throw InputError(
+          system.where("roofline-enabled"),
+          fmt::format("the roofline needs {}, which is missing or 0", system.peak <= 0 ? "peak-perf" : "local-mem-bw"),
+          "peak-perf is in TFLOPS, local-mem-bw in GB/s");
     const double speed = std::min(system.memory_bandwidth * 1e9 * (operations / bytes), system.peak);
     node.duration = static_cast<Ticks>(operations / speed * 1e9);
   }
@@ -194,8 +194,8 @@ class Translator {
     node.kind = NodeKind::kMemory;
     if (inputs_.system.replay_only) return;
     const RemoteMemory& memory = inputs_.memory;
-    const std::string hint = fmt::format("give `memory-type` PER_NPU_MEMORY_EXPANSION or MEMORY_POOL in {}",
-                                         printable(memory.file));
+    const std::string hint =
+        fmt::format("give `memory-type` PER_NPU_MEMORY_EXPANSION or MEMORY_POOL in {}", printable(memory.file));
     if (memory.kind == MemoryKind::kUnset) fail("loads or stores remote memory, but there is no memory-type", hint);
     if (memory.kind == MemoryKind::kNone)
       fail("loads or stores remote memory, but memory-type is NO_MEMORY_EXPANSION", hint);
@@ -207,8 +207,7 @@ class Translator {
 
   void communication(const TraceNode& from, const Complaint& fail, Node& node, RankProgram& own) {
     node.kind = from.type == kColl ? NodeKind::kCollective : from.type == kSend ? NodeKind::kSend : NodeKind::kReceive;
-    if (from.on_host)
-      fail("is communication with is_cpu_op true, of which ASTRA-sim aborts", "set is_cpu_op to false");
+    if (from.on_host) fail("is communication with is_cpu_op true, of which ASTRA-sim aborts", "set is_cpu_op to false");
     if (inputs_.system.replay_only) return;
     if (node.kind == NodeKind::kCollective && from.comm_type == 5) {
       node.comm = CommKind::kBroadcast;  // its duration is replayed
@@ -251,8 +250,7 @@ class Translator {
         if ((*from.dimensions)[d]) node.dimensions = static_cast<std::uint8_t>(node.dimensions | 1u << d);
     }
     const auto custom = inputs_.system.custom_of_node.find(from.id);
-    if (custom != inputs_.system.custom_of_node.end())
-      node.custom = 1 + slot_of(job_.custom_prefixes, custom->second);
+    if (custom != inputs_.system.custom_of_node.end()) node.custom = 1 + slot_of(job_.custom_prefixes, custom->second);
   }
 
   static CommKind kind_of(const TraceNode& from, const Complaint& fail) {
@@ -345,8 +343,7 @@ class Contents {
   std::deque<std::pair<std::string, RankProgram>> kept_;
 };
 
-std::string read_rank_file(const std::string& file, const std::string& prefix, std::uint32_t rank,
-                           std::uint32_t npus) {
+std::string read_rank_file(const std::string& file, const std::string& prefix, std::uint32_t rank, std::uint32_t npus) {
   std::error_code code;
   if (std::filesystem::exists(file, code)) return workload::read_file(file);
   if (rank == 0)
@@ -367,8 +364,8 @@ bool names_own_rank(const std::vector<TraceNode>& nodes) {
 }  // namespace
 
 std::string_view name_of(NodeKind kind) {
-  constexpr std::array<std::string_view, 6> kNames = {"computation", "collective", "send", "receive", "memory access",
-                                                      "invalid node"};
+  constexpr std::array<std::string_view, 6> kNames = {"computation", "collective",    "send",
+                                                      "receive",     "memory access", "invalid node"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -402,10 +399,11 @@ Job read_job(Inputs& inputs) {
   }
   std::error_code code;
   if (const std::string more = trace_of(prefix, inputs.network.npus); std::filesystem::exists(more, code))
-    inputs.warnings.push_back({Severity::kWarning, {more},
-                               fmt::format("is not read: the network has {} NPUs, and only as many ranks are simulated",
-                                           inputs.network.npus),
-                               "write a network of as many NPUs as there are traces"});
+    inputs.warnings.push_back(
+        {Severity::kWarning,
+         {more},
+         fmt::format("is not read: the network has {} NPUs, and only as many ranks are simulated", inputs.network.npus),
+         "write a network of as many NPUs as there are traces"});
   return job;
 }
 

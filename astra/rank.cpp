@@ -52,8 +52,7 @@ class Rank::Stream : public Stage {
     rank_->world_->messages.send(parcel(to, tag_, bytes, Completion{}));
   }
   void receive(const Peer& from, std::uint64_t bytes) override {
-    rank_->world_->messages.receive(expected(from, tag_, bytes),
-                                    {CompletionKind::kPacket, rank_->agent_, number_, 0});
+    rank_->world_->messages.receive(expected(from, tag_, bytes), {CompletionKind::kPacket, rank_->agent_, number_, 0});
   }
   void send_node(const Peer& to, const Node& node, std::uint32_t index) override {
     const Completion sent{CompletionKind::kCustomNode, rank_->agent_, number_, index};
@@ -167,9 +166,10 @@ void Rank::note_order() {
     const Since& since = ready_since_[taken.node];
     const bool could_go = freed_[slot].at == now && (since.at < now || since.event == freed_[slot].event);
     const bool came_together = since.at == now && std::ranges::all_of(ready_[slot].nodes(), [&](std::uint32_t node) {
-      return ready_since_[node].at == now && ready_since_[node].event == since.event;
-    });
-    if (taken.times > 1 || taken.node > ready_[slot].top() || !(could_go || came_together)) world_->depends_on_order = true;
+                                 return ready_since_[node].at == now && ready_since_[node].event == since.event;
+                               });
+    if (taken.times > 1 || taken.node > ready_[slot].top() || !(could_go || came_together))
+      world_->depends_on_order = true;
   }
 }
 
@@ -200,7 +200,7 @@ void Rank::issue(std::uint32_t index) {
     taken_[slot] = {now, world_->event, index, times};
   }
   const bool replays = world_->inputs.system.replay_only || node.kind == NodeKind::kCompute ||
-      (node.kind == NodeKind::kCollective && node.comm == CommKind::kBroadcast);
+                       (node.kind == NodeKind::kCollective && node.comm == CommKind::kBroadcast);
   if (replays) {
     world_->timers.set(agent_, node.duration, {TimerKind::kComputed, false, index, 0, 0});
     if (node.kind == NodeKind::kCompute && !node.on_host) compute_time_ += node.duration;
@@ -218,7 +218,8 @@ void Rank::issue_message(std::uint32_t index) {
   const std::uint32_t peer = own_->peers[node.slot];
   const Completion over{CompletionKind::kNode, agent_, index, 0};
   if (node.kind == NodeKind::kSend) {
-    world_->messages.send({world_->cast.send_address(agent_, node.slot, peer), node.tag, number_, peer, node.bytes, over});
+    world_->messages.send(
+        {world_->cast.send_address(agent_, node.slot, peer), node.tag, number_, peer, node.bytes, over});
   } else {
     note_receive(index);
     world_->messages.receive(

@@ -138,7 +138,7 @@ class Rank {
   std::vector<std::uint64_t> group_streams_;  // by slot
   std::unique_ptr<Bus> bus_;
 
-  std::vector<std::uint32_t> waits_;       // of each node, for how many others
+  std::vector<std::uint32_t> waits_;        // of each node, for how many others
   std::vector<std::uint32_t> chunks_left_;  // of the collective that runs
   std::array<Heap, 4> ready_;
   std::array<bool, 3> busy_{};
@@ -148,8 +148,8 @@ class Rank {
   bool issuing_ = false;
   std::uint32_t ongoing_ = 0;
   std::vector<Operation> operations_;
-  std::vector<std::uint32_t> operation_of_;  // of each node
-  std::vector<Since> ready_since_;           // of each node
+  std::vector<std::uint32_t> operation_of_;                      // of each node
+  std::vector<Since> ready_since_;                               // of each node
   std::vector<std::pair<std::uint64_t, std::uint32_t>> posted_;  // receives of this instant: event and node
   Ticks posted_at_ = UINT64_MAX;
   std::vector<Call> calls_;

@@ -82,10 +82,12 @@ class Simulation : public Listener {
     }
     for (const Messages::Unclaimed& message : messages_->unclaimed())
       result.warnings.push_back(
-          {Severity::kWarning, {trace_of(world_.inputs.flags.workload, message.from)},
+          {Severity::kWarning,
+           {trace_of(world_.inputs.flags.workload, message.from)},
            fmt::format("a message of {} bytes with tag {} from rank {} to rank {} has no receiver", message.bytes,
                        message.tag, message.from, message.to),
-           "ASTRA-sim takes the send for done when the message arrives", message.from});
+           "ASTRA-sim takes the send for done when the message arrives",
+           message.from});
     return result;
   }
 

@@ -21,7 +21,7 @@ struct RankResult {
 
 struct Result {
   std::vector<RankResult> ranks{};
-  std::vector<std::uint32_t> agents{};             // the rank that each class's times are from
+  std::vector<std::uint32_t> agents{};               // the rank that each class's times are from
   std::vector<std::vector<Operation>> operations{};  // by class
   std::uint64_t events = 0;
   std::uint64_t messages = 0;

@@ -88,8 +88,9 @@ std::optional<StuckError> stuck_error(const Inputs& inputs, const Job& job, cons
   if (unfinished.size() > kMostListed) text += fmt::format("\n  and {} more", unfinished.size() - kMostListed);
   text += disagreement(job, cast, ranks);
   if (passed_over)
-    text += "\n  ASTRA-sim skips an INVALID node, or one with tensor_size 0 under the roofline, and does not look at\n"
-            "  what follows until something else happens on the rank. Leave such nodes out.";
+    text +=
+        "\n  ASTRA-sim skips an INVALID node, or one with tensor_size 0 under the roofline, and does not look at\n"
+        "  what follows until something else happens on the rank. Leave such nodes out.";
   text += fmt::format("\n  traces: {}.<rank>.et", printable(inputs.flags.workload));
   return StuckError(text, unfinished.front(), first_node);
 }

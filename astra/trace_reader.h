@@ -18,10 +18,10 @@ struct TraceNode {
   std::uint64_t duration_us = 0;
   std::vector<std::uint64_t> parents;
   bool on_host = false;
-  bool has_inputs = false;   // the attributes `inputs` and `outputs`, of which memory is tracked
+  bool has_inputs = false;  // the attributes `inputs` and `outputs`, of which memory is tracked
   bool has_outputs = false;
   std::optional<std::int64_t> num_ops, tensor_size, comm_type, comm_size, comm_src, comm_dst, comm_tag;
-  std::string_view group;  // pg_name
+  std::string_view group;                       // pg_name
   std::optional<std::vector<bool>> dimensions;  // involved_dim
   std::string_view name;
 };

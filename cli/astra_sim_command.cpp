@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -8,11 +11,13 @@
 #include <nlohmann/json.hpp>
 
 #include "astra/advice.h"
+#include "astra/answer.h"
+#include "astra/convert.h"
 #include "astra/simulation.h"
 #include "astra/timeline.h"
 #include "cli/output.h"
 #include "cli/session.h"
-#include "core/version.h"
+#include "core/error.h"
 
 namespace orrery::cli {
 namespace {
@@ -25,6 +30,7 @@ struct AstraOptions {
   double compute_scale = 1;  // accepted: ASTRA-sim does nothing with them
   double comm_scale = 1;
   std::string timeline;
+  std::string experiment;  // of --convert
   bool no_fold = false;
 };
 
@@ -39,48 +45,67 @@ std::string finished_text(const astra::Result& result) {
   return text;
 }
 
-nlohmann::ordered_json document_of(const AstraOptions& options, const astra::Result& result,
-                                   const std::vector<std::string>& notes) {
-  nlohmann::ordered_json document = {{"schema", "orrery.astra-sim/1"},
-                                     {"version", kVersion},
-                                     {"backend", options.backend},
-                                     {"ranks", result.ranks.size()},
-                                     {"rank_classes", result.agents.size()}};
-  std::uint64_t last = 0;
-  nlohmann::ordered_json finish = nlohmann::ordered_json::array();
-  nlohmann::ordered_json exposed = nlohmann::ordered_json::array();
-  nlohmann::ordered_json compute = nlohmann::ordered_json::array();
-  for (std::uint32_t rank = 0; rank < result.ranks.size(); ++rank) {
-    last = std::max(last, result.ranks[rank].finish);
-    finish.push_back(result.ranks[rank].finish);
-    compute.push_back(result.ranks[rank].compute);
-    exposed.push_back(result.exposed(rank));
-  }
-  document["iteration_time_ns"] = last;
-  document["finish_ns"] = std::move(finish);
-  document["compute_ns"] = std::move(compute);
-  document["exposed_communication_ns"] = std::move(exposed);
-  document["departures"] = notes;
-  document["warnings"] = nlohmann::ordered_json::array();
-  for (const Problem& warning : result.warnings) document["warnings"].push_back(to_json(warning));
-  document["simulation"] = {{"events", result.events}, {"messages", result.messages}};
-  return document;
+// The traces as an experiment in `folder` names them. There the number of files is that of ranks, so that the first
+// ones are copied where there are more than the network has NPUs.
+std::string native_prefix(const astra::Inputs& inputs, const std::filesystem::path& experiment) {
+  const std::filesystem::path folder = std::filesystem::absolute(experiment).parent_path();
+  const std::string& prefix = inputs.flags.workload;
+  const std::uint32_t npus = inputs.network.npus;
+  std::error_code code;
+  if (!std::filesystem::exists(astra::trace_of(prefix, npus), code))
+    return std::filesystem::proximate(std::filesystem::absolute(prefix), folder).string();
+  const std::string name = experiment.stem().string() + "-traces";
+  const std::string copies = (folder / name).string();
+  make_folder(copies, {});
+  for (std::uint32_t rank = 0; rank < npus; ++rank)
+    std::filesystem::copy_file(astra::trace_of(prefix, rank), astra::trace_of(copies + "/rank", rank),
+                               std::filesystem::copy_options::overwrite_existing, code);
+  if (code) throw InputError({copies}, "the traces cannot be copied here: " + code.message());
+  spdlog::info("wrote the first {} traces to {}", npus, printable(copies, 300));
+  return name + "/rank";
+}
+
+void write_experiment(const std::string& file, const astra::Inputs& inputs, const astra::Job& job,
+                      const std::vector<std::string>& notes) {
+  const std::string prefix = native_prefix(inputs, file);
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  std::string groups;
+  if (!inputs.groups_file.empty())
+    groups = std::filesystem::proximate(std::filesystem::absolute(inputs.groups_file), folder).string();
+  write_file(file, astra::experiment_text(inputs, job, prefix, groups, notes));
+}
+
+// ASTRA-sim makes one folder, and dies where that is not enough.
+void check_logging_folder(const std::string& folder) {
+  const std::filesystem::path above = std::filesystem::path(folder).parent_path();
+  std::error_code code;
+  if (folder.empty() || above.empty() || std::filesystem::is_directory(above, code)) return;
+  throw InputError(
+      {"--logging-folder"},
+      fmt::format("'{}' cannot be made: there is no folder {}", printable(folder), printable(above.string())),
+      "Orrery writes no log there; leave the option out");
 }
 
 void run_astra_sim(AstraOptions& options, const Session& session) {
+  check_logging_folder(options.logging_folder);
   options.flags.backend = options.backend == "congestion_aware" ? astra::Backend::kAware : astra::Backend::kUnaware;
   session.outputs.check();
   check_file("--timeline", options.timeline);
   refuse_same_file({"--json", session.outputs.json}, {"--timeline", options.timeline});
+  check_file("--convert", options.experiment);
+  refuse_same_file({"--convert", options.experiment}, {"--timeline", options.timeline});
   astra::Inputs inputs = astra::read_inputs(options.flags);
   const astra::Job job = astra::read_job(inputs);
-  astra::Result result =
-      astra::simulate(inputs, job, options.no_fold ? astra::Folding::kOff : astra::Folding::kAuto);
+  const std::vector<std::string> notes = astra::departures(inputs, job);
+  if (!options.experiment.empty()) {
+    print_warnings(inputs.warnings);
+    return write_experiment(options.experiment, inputs, job, notes);
+  }
+  astra::Result result = astra::simulate(inputs, job, options.no_fold ? astra::Folding::kOff : astra::Folding::kAuto);
   std::vector<Problem> warnings = inputs.warnings;
   for (const Problem& problem : astra::silent_problems(inputs, job)) warnings.push_back(problem);
   result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
   print_warnings(result.warnings);
-  const std::vector<std::string> notes = astra::departures(inputs, job);
   for (const std::string& note : notes) spdlog::info("note: {}", note);
   spdlog::debug("{} ranks, {} simulated, {} messages, {} events", result.ranks.size(), result.agents.size(),
                 result.messages, result.events);
@@ -90,7 +115,11 @@ void run_astra_sim(AstraOptions& options, const Session& session) {
                    result.agents.size());
     write_file(options.timeline, astra::timeline_text(job, result, kMostTimelineClasses));
   }
-  session.outputs.give({finished_text(result), document_of(options, result, notes)});
+  Answer answer{finished_text(result), astra::document_of(inputs, job, result, notes)};
+  if (session.outputs.wants_page())
+    answer.page =
+        Page{fmt::format("orrery astra-sim {}", options.flags.workload), astra::page_data(inputs, job, result, notes)};
+  session.outputs.give(answer);
 }
 
 // As ASTRA-sim reads them: --flag=value or --flag value.
@@ -122,15 +151,18 @@ void add_astra_flags(CLI::App& command, AstraOptions& options) {
 
 void add_astra_sim_command(CLI::App& app, Session& session) {
   auto& options = session.keep<AstraOptions>();
-  CLI::App& command = add_command(
-      app, "astra-sim", "Run ASTRA-sim's own files: its numbers, faster, and what it keeps silent about",
-      {"orrery astra-sim --workload-configuration=wl/all_reduce --system-configuration=system.json "
-       "--network-configuration=network.yml --remote-memory-configuration=memory.json",
-       "orrery astra-sim --backend congestion_aware --workload-configuration wl/all_reduce ..."});
+  CLI::App& command =
+      add_command(app, "astra-sim", "Run ASTRA-sim's own files: its numbers, faster, and what it keeps silent about",
+                  {"orrery astra-sim --workload-configuration=wl/all_reduce --system-configuration=system.json "
+                   "--network-configuration=network.yml --remote-memory-configuration=memory.json",
+                   "orrery astra-sim --backend congestion_aware --workload-configuration wl/all_reduce ..."});
   add_astra_flags(command, options);
-  add_json(command, session);
   command
-      .add_option("--timeline", options.timeline, "Write what ranks do when, as a file for Perfetto or Chrome")
+      .add_option("--convert", options.experiment, "Write the same as an experiment of Orrery's own; nothing is run")
+      ->type_name("FILE");
+  add_json(command, session);
+  add_html(command, session, "the run as one page (where the time goes, a timeline)");
+  command.add_option("--timeline", options.timeline, "Write what ranks do when, as a file for Perfetto or Chrome")
       ->type_name("FILE");
   command.add_flag("--no-fold", options.no_fold, "Simulate every rank (default: one of those that are alike)");
   command.callback([&] { run_astra_sim(options, session); });
