@@ -10,11 +10,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "astra/advice.h"
-#include "astra/answer.h"
-#include "astra/convert.h"
-#include "astra/simulation.h"
-#include "astra/timeline.h"
+#include "astra/answer/advice.h"
+#include "astra/answer/convert.h"
+#include "astra/answer/document.h"
+#include "astra/answer/timeline.h"
+#include "astra/engine/simulation.h"
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/error.h"

@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "astra/convert.h"
-#include "astra/inputs.h"
+#include "astra/answer/convert.h"
+#include "astra/input/inputs.h"
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/config/config.h"

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "astra/inputs.h"
+#include "astra/input/inputs.h"
 #include "core/input_files.h"
 #include "core/suggest.h"
 #include "experiment/recorded_run.h"
