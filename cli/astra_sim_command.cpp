@@ -151,11 +151,10 @@ void add_astra_flags(CLI::App& command, AstraOptions& options) {
 
 void add_astra_sim_command(CLI::App& app, Session& session) {
   auto& options = session.keep<AstraOptions>();
-  CLI::App& command =
-      add_command(app, "astra-sim", "Run ASTRA-sim's own files: its numbers, faster, and what it keeps silent about",
-                  {"orrery astra-sim --workload-configuration=wl/all_reduce --system-configuration=system.json "
-                   "--network-configuration=network.yml --remote-memory-configuration=memory.json",
-                   "orrery astra-sim --backend congestion_aware --workload-configuration wl/all_reduce ..."});
+  CLI::App& command = add_command(
+      app, "astra-sim", "Run ASTRA-sim's own files: its numbers, faster, and what it keeps silent about",
+      {"orrery astra-sim --workload-configuration=ar --system-configuration=s.json --network-configuration=n.yml "
+       "--remote-memory-configuration=m"});
   add_astra_flags(command, options);
   command
       .add_option("--convert", options.experiment, "Write the same as an experiment of Orrery's own; nothing is run")

@@ -19,7 +19,7 @@ std::size_t track_of(const Node& node) {
 
 std::string name_of_slice(const Node& node, const RankProgram& own) {
   if (node.kind == NodeKind::kCollective && node.comm != CommKind::kBroadcast) {
-    const std::uint64_t group = own.groups[node.slot];
+    const std::uint64_t group = own.groups.empty() ? 0 : own.groups[node.slot];  // replayed ones have none
     return group == 0 ? std::string(name_of(node.comm)) : fmt::format("{}, group {}", name_of(node.comm), group);
   }
   if (node.kind == NodeKind::kCollective) return std::string(name_of(node.comm));

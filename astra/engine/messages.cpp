@@ -2,6 +2,7 @@
 #include "astra/engine/messages.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace orrery::astra {
@@ -94,7 +95,7 @@ void Messages::deliver(std::uint32_t place) {
   Completion received;
   if (is_awaited) {
     received = meeting.waiting.front();
-    meeting.waiting.pop_front();
+    meeting.waiting.erase(meeting.waiting.begin());
     if (meeting.waiting.empty()) {
       free_meetings_.push_back(at);
       meeting_of_.erase(key);

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "astra/engine/events.h"
@@ -89,7 +88,7 @@ class Messages {
  private:
   struct Meeting {  // of sends and receives that belong together
     std::uint32_t arrived = 0;
-    std::deque<Completion> waiting{};
+    std::vector<Completion> waiting{};  // rarely more than one
     Parcel first{};
   };
   struct Deferred {

@@ -2,7 +2,7 @@
 #include "astra/engine/network_model.h"
 
 #include <algorithm>
-#include <deque>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -33,7 +33,7 @@ class SharedNetwork : public Network {
         npus_(dimension_.size),
         events_(&events),
         deliver_(std::move(deliver)),
-        links_(link_count()) {}
+        links_(std::size_t{2} * npus_) {}
 
   void send(std::uint32_t parcel, std::uint32_t source, std::uint32_t destination, std::uint64_t bytes) override {
     if (parcel >= transits_.size()) transits_.resize(parcel + 1);
@@ -45,26 +45,25 @@ class SharedNetwork : public Network {
     if (event.kind == EventKind::kHop) return hop(event.a);
     Link& link = links_[event.a];
     link.busy = false;
-    if (link.waiting.empty()) return;
-    const std::uint32_t parcel = link.waiting.front();
-    link.waiting.pop_front();
+    if (link.first == kNone) return;
+    const std::uint32_t parcel = link.first;
+    link.first = transits_[parcel].behind;
     transmit(event.a, parcel);
   }
 
  private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
   struct Transit {
     std::uint32_t at = 0;
     std::uint32_t destination = 0;
     std::uint64_t bytes = 0;
+    std::uint32_t behind = kNone;  // the next that waits for the same link
   };
   struct Link {
     bool busy = false;
-    std::deque<std::uint32_t> waiting{};
+    std::uint32_t first = kNone;  // of those that wait
+    std::uint32_t last = kNone;
   };
-
-  std::size_t link_count() const {
-    return dimension_.topology == TopologyKind::kFullyConnected ? std::size_t{npus_} * npus_ : std::size_t{2} * npus_;
-  }
 
   // The device after this one on the way; a switch has the number after those of the NPUs.
   std::uint32_t next_device(const Transit& transit) const {
@@ -79,10 +78,20 @@ class SharedNetwork : public Network {
     return clockwise <= npus_ - clockwise;
   }
 
-  std::uint32_t link_of(const Transit& transit) const {
+  // Of FullyConnected, whose links are numbered as they are used.
+  std::uint32_t link_between(std::uint32_t source, std::uint32_t destination) {
+    std::uint32_t& number = link_between_[{std::uint64_t{source} << 32 | destination}];
+    if (number == FlatTable<1>::kNone) {
+      number = static_cast<std::uint32_t>(links_.size());
+      links_.emplace_back();
+    }
+    return number;
+  }
+
+  std::uint32_t link_of(const Transit& transit) {
     switch (dimension_.topology) {
       case TopologyKind::kFullyConnected:
-        return transit.at * npus_ + transit.destination;
+        return link_between(transit.at, transit.destination);
       case TopologyKind::kSwitch:
         return transit.at == npus_ ? npus_ + transit.destination : transit.at;
       case TopologyKind::kRing:
@@ -93,10 +102,11 @@ class SharedNetwork : public Network {
 
   void enter(std::uint32_t parcel) {
     const std::uint32_t number = link_of(transits_[parcel]);
-    if (links_[number].busy)
-      links_[number].waiting.push_back(parcel);
-    else
-      transmit(number, parcel);
+    Link& link = links_[number];
+    if (!link.busy) return transmit(number, parcel);
+    transits_[parcel].behind = kNone;
+    (link.first == kNone ? link.first : transits_[link.last].behind) = parcel;
+    link.last = parcel;
   }
 
   void transmit(std::uint32_t number, std::uint32_t parcel) {
@@ -118,6 +128,7 @@ class SharedNetwork : public Network {
   EventQueue* events_;
   Deliver deliver_;
   std::vector<Link> links_;
+  FlatTable<1> link_between_;
   std::vector<Transit> transits_;
 };
 
@@ -163,9 +174,6 @@ std::unique_ptr<Network> make_network(const Inputs& inputs, EventQueue& events, 
   if (dimension.topology == TopologyKind::kRing && dimension.size == 2)
     throw InputError({network.file}, "is a Ring of 2 NPUs, which the congestion-aware backend cannot build",
                      "a FullyConnected of 2 has the same two links");
-  if (dimension.topology == TopologyKind::kFullyConnected && dimension.size > 16'384)
-    throw InputError({network.file},
-                     fmt::format("has {} links, which is too many", std::uint64_t{dimension.size} * dimension.size));
   return std::make_unique<SharedNetwork>(network, events, std::move(deliver));
 }
 

@@ -23,6 +23,7 @@ const std::vector<std::string> kAlgorithmNames = {"ring",    "direct",    "halvi
                                                   "oneRing", "oneDirect", "oneHalvingDoubling"};
 constexpr std::array<std::string_view, 3> kTopologies = {"Ring", "Switch", "FullyConnected"};
 constexpr std::uint64_t kMostNpus = 1u << 20;
+constexpr std::int64_t kMostSplits = 1'000'000;
 
 // "direct4" and "oneDirect4" have a window; the other names stand alone.
 Algorithm read_algorithm(const JsonFile& file, const std::string& key, const nlohmann::json& value) {
@@ -158,7 +159,7 @@ System read_system(const Flags& flags, std::vector<Problem>& warnings) {
     system.baseline = file.choice("collective-optimization", {"baseline", "localBWAware"}) == 0;
   }
   if (file.find("preferred-dataset-splits"))
-    system.splits = static_cast<std::uint64_t>(file.whole("preferred-dataset-splits", 1, 1, INT32_MAX));
+    system.splits = static_cast<std::uint64_t>(file.whole("preferred-dataset-splits", 1, 1, kMostSplits));
   system.active_chunks = static_cast<std::uint32_t>(file.whole("active-chunks-per-dimension", 1, 1, INT32_MAX));
   if (file.find("endpoint-delay")) {
     const auto delay = static_cast<double>(file.whole("endpoint-delay", 10, 0, INT32_MAX));
