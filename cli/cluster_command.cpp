@@ -7,9 +7,12 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "astra/answer/convert.h"
+#include "astra/input/inputs.h"
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/config/config.h"
@@ -194,11 +197,23 @@ void show(const ClusterOptions& options, const Session& session) {
   print_text(network::dot_text(*fabric, options.cluster));
 }
 
+struct ImportOptions {
+  std::string network;
+  std::string device = "a100-sxm-80gb";
+};
+
+void import_cluster(const ImportOptions& options) {
+  std::vector<Problem> warnings;
+  const astra::NetworkFile network = astra::read_network(options.network, warnings);
+  print_warnings(warnings);
+  print_text(astra::cluster_text(network, options.device));
+}
+
 }  // namespace
 
 void add_cluster_command(CLI::App& app, Session& session) {
   ClusterOptions& options = session.keep<ClusterOptions>();
-  CLI::App& cluster = *app.add_subcommand("cluster", "Show clusters");
+  CLI::App& cluster = *app.add_subcommand("cluster", "Show clusters, and import them");
   cluster.require_subcommand(1);
   CLI::App& command = add_command(cluster, "show", "Print a cluster's fabric: vertices, links, assumed figures",
                                   {"orrery cluster show dgx-a100 --nodes 2", "orrery cluster show job.yaml",
@@ -215,6 +230,17 @@ void add_cluster_command(CLI::App& app, Session& session) {
   add_outputs(command, session);
   dot->excludes(command.get_option("--json"))->excludes(command.get_option("--out"));
   command.callback([&] { show(options, session); });
-}
+
+  ImportOptions& imported = session.keep<ImportOptions>();
+  CLI::App& import = add_command(cluster, "import", "Print ASTRA-sim's network file as a cluster",
+                                 {"orrery cluster import network.yml > cluster.yaml"});
+  import.add_option("network", imported.network, "A network of ASTRA-sim's analytical backends")
+      ->type_name("FILE")
+      ->required();
+  import.add_option("--device", imported.device, "The device, of which the file says nothing (default: a100-sxm-80gb)")
+      ->type_name("NAME");
+  import.callback([&] { import_cluster(imported);
+});
+}  // namespace orrery::cli
 
 }  // namespace orrery::cli

@@ -187,6 +187,7 @@ int run(int argc, char** argv) {
   orrery::cli::add_workload_command(app, session);
   orrery::cli::add_collective_command(app, session);
   orrery::cli::add_calibrate_command(app, session);
+  orrery::cli::add_astra_sim_command(app, session);
   orrery::cli::add_validate_command(app, session);
   orrery::cli::add_shell_commands(app);
   add_general_options(app);

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "astra/input/inputs.h"
 #include "core/input_files.h"
 #include "core/suggest.h"
 #include "experiment/recorded_run.h"
@@ -76,6 +77,10 @@ void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
   if (study::is_table<study::ValidationTable>(file, files)) refuse_table(file, "measured collectives", "nccl");
   if (study::is_sweep(file, files))
     throw InputError({file}, "this is a sweep of experiments, not one experiment", "orrery sweep " + printable(file));
+  if (const std::string_view kind = astra::kind_of(files.peek(file)); !kind.empty())
+    throw InputError(
+        {file}, fmt::format("this is ASTRA-sim's {} file, not an experiment", kind),
+        "orrery astra-sim runs ASTRA-sim's files as they are; with --convert FILE it writes an experiment");
   const std::optional<std::string> prefix = workload::prefix_of_trace(file);
   if (prefix && workload::is_file(file))
     throw InputError(

@@ -94,6 +94,7 @@ void add_model_command(CLI::App& app, Session& session);
 void add_workload_command(CLI::App& app, Session& session);
 void add_cluster_command(CLI::App& app, Session& session);
 void add_collective_command(CLI::App& app, Session& session);
+void add_astra_sim_command(CLI::App& app, Session& session);
 void add_calibrate_command(CLI::App& app, Session& session);
 void add_validate_command(CLI::App& app, Session& session);
 // Hidden: the build calls them, to install what they print.

@@ -9,6 +9,7 @@ import json
 import sys
 
 import broken_algorithms
+import broken_astra
 import broken_commands
 import broken_configs
 import broken_imports
@@ -63,7 +64,7 @@ def main():
     text = INTRODUCTION
     rows = 0
     names = set()
-    for table in (broken_commands, broken_configs, broken_jobs, broken_traces, broken_imports, broken_algorithms):
+    for table in (broken_commands, broken_configs, broken_jobs, broken_traces, broken_imports, broken_algorithms, broken_astra):
         text += f"\n## {table.TITLE}\n"
         for row in table.ROWS:
             rows += 1

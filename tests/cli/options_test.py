@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from error_row import JOB, make_traces, small_trace
+import broken_astra
 from orrery_program import PATIENCE, SOURCE, Checks, Program, scratch_folder, write_files
 
 TRAINING = """\
@@ -50,6 +51,9 @@ def files():
             "stuck.1.et": alone(), "mine.csv": OPERATORS, "resnet.txt": MICRO,
             "my-device.yaml": (SOURCE / "configs" / "devices" / "a40.yaml").read_text(),
             "all-pairs-8.xml": (SOURCE / "docs" / "examples" / "all-pairs-8.xml").read_text(),
+            **{f"ar.{rank}.et": small_trace() for rank in range(2)}, "s.json": broken_astra.system(),
+            "n.yml": broken_astra.network(npus_count="[ 2 ]"), "network.yml": broken_astra.network(),
+            "m": json.dumps(broken_astra.MEMORY),
             "my-cluster.yaml": (SOURCE / "configs" / "clusters" / "dgx-a100.yaml").read_text()}
 
 

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "astra/engine/cast.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "astra/engine/network_model.h"
+
+namespace orrery::astra {
+namespace {
+
+constexpr std::uint64_t kFirstAliasedGroup = 500;  // from here on streams of groups share tags with others
+
+// The classes of ranks that are alike, by their programs and by whom they send to: the coarsest partition in which all
+// ranks of a class have, slot by slot, peers of one class at one distance.
+class Classes {
+ public:
+  Classes(const Inputs& inputs, const Job& job)
+      : inputs_(inputs), job_(job), paths_(inputs.network), class_of_(job.ranks.size()) {}
+
+  // False where ranks cannot be folded.
+  bool find() {
+    if (!folds_at_all()) return false;
+    std::size_t count = number([&](std::uint32_t rank) { return Signature{job_.ranks[rank].program}; });
+    bool has_peers = std::ranges::any_of(job_.ranks, [](const RankProgram& rank) { return !rank.peers.empty(); });
+    while (has_peers && count < class_of_.size()) {
+      bool sound = true;
+      const std::vector<std::uint32_t> before = class_of_;
+      const std::size_t next = number([&](std::uint32_t rank) { return signature(rank, before, sound); });
+      if (!sound) return false;
+      if (next == count) break;
+      count = next;
+    }
+    return count < class_of_.size() && groups_are_uniform();
+  }
+
+  const std::vector<std::uint32_t>& class_of() const { return class_of_; }
+
+  // The slot by which `peer` knows `rank`.
+  std::optional<std::uint32_t> slot_at(std::uint32_t peer, std::uint32_t rank) const {
+    const std::vector<std::uint32_t>& slots = job_.ranks[peer].peers;
+    const auto found = std::ranges::find(slots, rank);
+    if (found == slots.end()) return std::nullopt;
+    return static_cast<std::uint32_t>(found - slots.begin());
+  }
+
+ private:
+  using Signature = std::vector<std::uint32_t>;
+
+  // What would make ranks differ, or depend on the order of events within an instant, whatever their programs.
+  bool folds_at_all() const {
+    const System& system = inputs_.system;
+    if (inputs_.flags.backend != Backend::kUnaware || inputs_.flags.rendezvous || system.bus.on) return false;
+    if (inputs_.memory.kind == MemoryKind::kPool || !system.custom_of_node.empty()) return false;
+    for (const Implementation& implementation : system.implementations) {
+      if (!implementation.custom.empty()) return false;
+      for (const Algorithm& algorithm : implementation.dimensions)
+        if (algorithm.kind == AlgorithmKind::kDoubleBinaryTree ||
+            (algorithm.flat && inputs_.network.dimensions.size() > 1))
+          return false;
+    }
+    for (const Program& program : job_.programs)
+      if (std::ranges::any_of(program.nodes, &Node::skips)) return false;
+    return std::ranges::none_of(job_.ranks, [](const RankProgram& rank) {
+      return std::ranges::any_of(rank.groups, [](std::uint64_t id) { return id >= kFirstAliasedGroup; });
+    });
+  }
+
+  // Numbers the ranks' signatures; how many there are.
+  template <class SignatureOf>
+  std::size_t number(SignatureOf signature_of) {
+    std::map<Signature, std::uint32_t> numbers;
+    for (std::uint32_t rank = 0; rank < class_of_.size(); ++rank)
+      class_of_[rank] =
+          numbers.try_emplace(signature_of(rank), static_cast<std::uint32_t>(numbers.size())).first->second;
+    return numbers.size();
+  }
+
+  Signature signature(std::uint32_t rank, const std::vector<std::uint32_t>& classes, bool& sound) const {
+    Signature signature{classes[rank]};
+    for (const std::uint32_t peer : job_.ranks[rank].peers) {
+      const std::optional<std::uint32_t> back = slot_at(peer, rank);
+      if (!back) sound = false;  // somebody has no receiver, or waits for no sender
+      const UnsharedPaths::Distance distance = paths_.distance(rank, peer);
+      signature.insert(signature.end(), {classes[peer], back.value_or(0), distance.dimension, distance.hops});
+    }
+    return signature;
+  }
+
+  // Whether all members of each group are of one class, know it by the same slot, and are placed alike around it.
+  bool groups_are_uniform() const {
+    std::map<std::uint64_t, std::uint32_t> seen;  // the first member's slot
+    for (const RankProgram& rank : job_.ranks)
+      for (std::uint32_t slot = 0; slot < rank.groups.size(); ++slot) {
+        const std::uint64_t id = rank.groups[slot];
+        if (id == 0) {
+          if (!slot_is_uniform(0, slot)) return false;
+        } else if (seen.try_emplace(id, slot).second) {
+          if (!slot_is_uniform(id, slot)) return false;
+        }
+      }
+    return true;
+  }
+
+  bool slot_is_uniform(std::uint64_t id, std::uint32_t slot) const {
+    if (id == 0 || inputs_.groups.at(id).size() == inputs_.network.npus) {
+      // All ranks; each dimension looks the same from everywhere.
+      if (checked_world_ == slot) return true;
+      checked_world_ = slot;
+      return std::ranges::all_of(job_.ranks, [&](const RankProgram& rank) { return knows(rank, id, slot); }) &&
+             std::ranges::adjacent_find(class_of_, std::ranges::not_equal_to{}) == class_of_.end();
+    }
+    const std::vector<std::uint32_t>& members = inputs_.groups.at(id);
+    const std::uint32_t first = class_of_[members.front()];
+    for (const std::uint32_t member : members)
+      if (class_of_[member] != first || !knows(job_.ranks[member], id, slot)) return false;
+    return members.size() < 2 || is_round(members);
+  }
+
+  static bool knows(const RankProgram& rank, std::uint64_t id, std::uint32_t slot) {
+    return slot < rank.groups.size() && rank.groups[slot] == id;
+  }
+
+  // Whether the distances that algorithms use are the same from every member.
+  bool is_round(const std::vector<std::uint32_t>& members) const {
+    const auto size = static_cast<std::uint32_t>(members.size());
+    std::vector<std::uint32_t> ahead{1};
+    bool halves = false;
+    for (const Implementation& implementation : inputs_.system.implementations) {
+      if (implementation.dimensions.size() != 1) continue;
+      const AlgorithmKind kind = implementation.dimensions.front().kind;
+      halves |= kind == AlgorithmKind::kHalvingDoubling;
+      if (kind == AlgorithmKind::kDirect && ahead.size() == 1)
+        for (std::uint32_t step = 2; step < size; ++step) ahead.push_back(step);
+    }
+    if (ahead.back() != size - 1) ahead.push_back(size - 1);
+    const auto is_same = [&](auto partner_of) {
+      const UnsharedPaths::Distance distance = paths_.distance(members[0], members[partner_of(0)]);
+      for (std::uint32_t place = 1; place < size; ++place)
+        if (paths_.distance(members[place], members[partner_of(place)]) != distance) return false;
+      return true;
+    };
+    for (const std::uint32_t step : ahead)
+      if (!is_same([&](std::uint32_t place) { return (place + step) % size; })) return false;
+    for (std::uint32_t offset = 1; halves && offset < size; offset *= 2)
+      if (!is_same([&](std::uint32_t place) { return (place ^ offset) % size; })) return false;
+    return true;
+  }
+
+  const Inputs& inputs_;
+  const Job& job_;
+  UnsharedPaths paths_;
+  std::vector<std::uint32_t> class_of_;
+  mutable std::uint32_t checked_world_ = UINT32_MAX;  // its slot
+};
+
+}  // namespace
+
+Cast Cast::every_rank(const Job& job) {
+  Cast cast;
+  cast.ranks_.resize(job.ranks.size());
+  std::iota(cast.ranks_.begin(), cast.ranks_.end(), 0);
+  cast.agents_ = cast.ranks_;
+  return cast;
+}
+
+Cast Cast::folded(const Inputs& inputs, const Job& job) {
+  Classes classes(inputs, job);
+  if (!classes.find()) return every_rank(job);
+  Cast cast;
+  cast.folded_ = true;
+  cast.agents_ = classes.class_of();  // numbered in the order of their first ranks
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
+    if (cast.agents_[rank] == cast.ranks_.size()) cast.ranks_.push_back(rank);
+  for (const std::uint32_t rank : cast.ranks_) {
+    std::vector<End>& ends = cast.ends_.emplace_back();
+    for (const std::uint32_t peer : job.ranks[rank].peers)
+      ends.push_back({cast.agents_[peer], *classes.slot_at(peer, rank)});
+  }
+  return cast;
+}
+
+Address Cast::send_address(std::uint32_t agent, std::uint32_t slot, std::uint32_t peer) const {
+  if (!folded_) return {peer, agent};
+  return {ends_[agent][slot].agent, ends_[agent][slot].slot};
+}
+
+Address Cast::receive_address(std::uint32_t agent, std::uint32_t slot, std::uint32_t peer) const {
+  return {agent, folded_ ? slot : peer};
+}
+
+}  // namespace orrery::astra

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// The order of events in ASTRA-sim. Times are whole nanoseconds. Events of one instant run in the order in which they
+// were scheduled, and one that is scheduled for the present joins the end. The timers of a rank for one instant are one
+// event, which stands where the first of them was set: that decides which of two messages enters a link first.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "astra/engine/flat_table.h"
+#include "astra/input/ticks.h"
+#include "core/assert.h"
+
+namespace orrery::astra {
+
+enum class EventKind : std::uint8_t { kTimers, kDelivery, kHop, kLinkFree, kReceived };
+
+// What `a` and `b` number depends on the kind.
+struct Event {
+  EventKind kind = EventKind::kTimers;
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
+};
+
+class EventQueue {
+ public:
+  Ticks now() const { return now_; }
+  std::uint64_t count() const { return count_; }
+
+  void at(Ticks time, Event event) {
+    ORRERY_ASSERT(time >= now_);
+    std::uint32_t& instant = instants_of_[{time}];
+    if (instant == FlatTable<1>::kNone) {
+      instant = take();
+      times_.push(time);
+    }
+    instants_[instant].push_back(event);
+  }
+
+  bool empty() const { return times_.empty(); }
+  Ticks next_time() const { return times_.top(); }
+
+  // Runs the events of the next instant, also those that join it meanwhile.
+  template <class Run>
+  void proceed(Run run) {
+    now_ = times_.top();
+    const std::uint32_t instant = instants_of_.find({now_});
+    for (std::size_t i = 0; i < instants_[instant].size(); ++i) {
+      const Event event = instants_[instant][i];
+      run(event);
+    }
+    count_ += instants_[instant].size();
+    instants_[instant].clear();
+    free_.push_back(instant);
+    instants_of_.erase({now_});
+    times_.pop();
+  }
+
+ private:
+  std::uint32_t take() {
+    if (free_.empty()) {
+      instants_.emplace_back();
+      return static_cast<std::uint32_t>(instants_.size() - 1);
+    }
+    const std::uint32_t instant = free_.back();
+    free_.pop_back();
+    return instant;
+  }
+
+  Ticks now_ = 0;
+  std::uint64_t count_ = 0;
+  std::priority_queue<Ticks, std::vector<Ticks>, std::greater<>> times_;  // one for each instant
+  FlatTable<1> instants_of_;
+  std::vector<std::vector<Event>> instants_;
+  std::vector<std::uint32_t> free_;
+};
+
+enum class TimerKind : std::uint8_t { kPacket, kComputed, kCustomComputed, kMemoryServed, kBus };
+
+struct Timer {
+  TimerKind kind = TimerKind::kPacket;
+  bool reduces = false;  // of a packet: a reduction follows
+  std::uint32_t a = 0;   // of a packet or of a custom schedule: the stream; else the node
+  std::uint32_t b = 0;   // of a custom schedule: the node
+  std::uint64_t bytes = 0;
+};
+
+// The timers of all ranks.
+class Timers {
+ public:
+  explicit Timers(EventQueue& events) : events_(&events) {}
+
+  void set(std::uint32_t rank, Ticks delay, const Timer& timer) {
+    const Ticks time = events_->now() + delay;
+    std::uint32_t& bucket = bucket_of_[{rank, time}];
+    if (bucket == FlatTable<2>::kNone) {
+      bucket = take();
+      events_->at(time, {EventKind::kTimers, rank, bucket});
+    }
+    buckets_[bucket].push_back(timer);
+  }
+
+  // Runs those of an event of this kind, also those that join them meanwhile.
+  template <class Run>
+  void fire(const Event& event, Run run) {
+    for (std::size_t i = 0; i < buckets_[event.b].size(); ++i) {
+      const Timer timer = buckets_[event.b][i];
+      run(event.a, timer);
+    }
+    buckets_[event.b].clear();
+    free_.push_back(event.b);
+    bucket_of_.erase({event.a, events_->now()});
+  }
+
+ private:
+  std::uint32_t take() {
+    if (free_.empty()) {
+      buckets_.emplace_back();
+      return static_cast<std::uint32_t>(buckets_.size() - 1);
+    }
+    const std::uint32_t bucket = free_.back();
+    free_.pop_back();
+    return bucket;
+  }
+
+  EventQueue* events_;
+  FlatTable<2> bucket_of_;
+  std::vector<std::vector<Timer>> buckets_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace orrery::astra

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "astra/engine/network_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace orrery::astra {
+namespace {
+
+class UnsharedNetwork : public Network {
+ public:
+  UnsharedNetwork(const NetworkFile& network, EventQueue& events) : paths_(network), events_(&events) {}
+
+  void send(std::uint32_t parcel, std::uint32_t source, std::uint32_t destination, std::uint64_t bytes) override {
+    const Ticks time = paths_.time(paths_.distance(source, destination), bytes);
+    events_->at(events_->now() + time, {EventKind::kDelivery, parcel, 0});
+  }
+  void handle(const Event&) override {}
+
+ private:
+  UnsharedPaths paths_;
+  EventQueue* events_;
+};
+
+// Directed links with one message at a time, in the order in which messages reach them; a device has the whole of a
+// message before it sends it on.
+class SharedNetwork : public Network {
+ public:
+  SharedNetwork(const NetworkFile& network, EventQueue& events, Deliver deliver)
+      : dimension_(network.dimensions.front()),
+        npus_(dimension_.size),
+        events_(&events),
+        deliver_(std::move(deliver)),
+        links_(std::size_t{2} * npus_) {}
+
+  void send(std::uint32_t parcel, std::uint32_t source, std::uint32_t destination, std::uint64_t bytes) override {
+    if (parcel >= transits_.size()) transits_.resize(parcel + 1);
+    transits_[parcel] = {source, destination, bytes};
+    enter(parcel);
+  }
+
+  void handle(const Event& event) override {
+    if (event.kind == EventKind::kHop) return hop(event.a);
+    Link& link = links_[event.a];
+    link.busy = false;
+    if (link.first == kNone) return;
+    const std::uint32_t parcel = link.first;
+    link.first = transits_[parcel].behind;
+    transmit(event.a, parcel);
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  struct Transit {
+    std::uint32_t at = 0;
+    std::uint32_t destination = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t behind = kNone;  // the next that waits for the same link
+  };
+  struct Link {
+    bool busy = false;
+    std::uint32_t first = kNone;  // of those that wait
+    std::uint32_t last = kNone;
+  };
+
+  // The device after this one on the way; a switch has the number after those of the NPUs.
+  std::uint32_t next_device(const Transit& transit) const {
+    if (dimension_.topology == TopologyKind::kFullyConnected) return transit.destination;
+    if (dimension_.topology == TopologyKind::kSwitch) return transit.at == npus_ ? transit.destination : npus_;
+    return is_clockwise(transit) ? (transit.at + 1) % npus_ : (transit.at + npus_ - 1) % npus_;
+  }
+
+  // The shorter way; clockwise if both are equal. A message keeps its direction: the way left only gets shorter.
+  bool is_clockwise(const Transit& transit) const {
+    const std::uint32_t clockwise = (transit.destination + npus_ - transit.at) % npus_;
+    return clockwise <= npus_ - clockwise;
+  }
+
+  // Of FullyConnected, whose links are numbered as they are used.
+  std::uint32_t link_between(std::uint32_t source, std::uint32_t destination) {
+    std::uint32_t& number = link_between_[{std::uint64_t{source} << 32 | destination}];
+    if (number == FlatTable<1>::kNone) {
+      number = static_cast<std::uint32_t>(links_.size());
+      links_.emplace_back();
+    }
+    return number;
+  }
+
+  std::uint32_t link_of(const Transit& transit) {
+    switch (dimension_.topology) {
+      case TopologyKind::kFullyConnected:
+        return link_between(transit.at, transit.destination);
+      case TopologyKind::kSwitch:
+        return transit.at == npus_ ? npus_ + transit.destination : transit.at;
+      case TopologyKind::kRing:
+        break;
+    }
+    return is_clockwise(transit) ? transit.at : npus_ + transit.at;
+  }
+
+  void enter(std::uint32_t parcel) {
+    const std::uint32_t number = link_of(transits_[parcel]);
+    Link& link = links_[number];
+    if (!link.busy) return transmit(number, parcel);
+    transits_[parcel].behind = kNone;
+    (link.first == kNone ? link.first : transits_[link.last].behind) = parcel;
+    link.last = parcel;
+  }
+
+  void transmit(std::uint32_t number, std::uint32_t parcel) {
+    links_[number].busy = true;
+    const double serialization = static_cast<double>(transits_[parcel].bytes) / dimension_.bandwidth;
+    events_->at(events_->now() + static_cast<Ticks>(dimension_.latency + serialization), {EventKind::kHop, parcel, 0});
+    events_->at(events_->now() + static_cast<Ticks>(serialization), {EventKind::kLinkFree, number, 0});
+  }
+
+  void hop(std::uint32_t parcel) {
+    Transit& transit = transits_[parcel];
+    transit.at = next_device(transit);
+    if (transit.at != transit.destination) return enter(parcel);
+    deliver_(parcel);  // now, not after another event
+  }
+
+  Dimension dimension_;
+  std::uint32_t npus_;
+  EventQueue* events_;
+  Deliver deliver_;
+  std::vector<Link> links_;
+  FlatTable<1> link_between_;
+  std::vector<Transit> transits_;
+};
+
+}  // namespace
+
+UnsharedPaths::Distance UnsharedPaths::distance(std::uint32_t source, std::uint32_t destination) const {
+  for (std::uint32_t d = 0; d < dimensions_.size(); ++d) {
+    const Dimension& dimension = dimensions_[d];
+    const std::uint32_t from = source % dimension.size;
+    const std::uint32_t to = destination % dimension.size;
+    source /= dimension.size;
+    destination /= dimension.size;
+    if (from == to) continue;
+    switch (dimension.topology) {
+      case TopologyKind::kRing: {
+        const std::uint32_t clockwise = (to + dimension.size - from) % dimension.size;
+        return {d, std::min(clockwise, dimension.size - clockwise)};
+      }
+      case TopologyKind::kSwitch:
+        return {d, 2};
+      case TopologyKind::kFullyConnected:
+        return {d, 1};
+    }
+  }
+  return {};
+}
+
+Ticks UnsharedPaths::time(const Distance& distance, std::uint64_t bytes) const {
+  const Dimension& dimension = dimensions_[distance.dimension];
+  const double latency = static_cast<int>(distance.hops) * dimension.latency;
+  return static_cast<Ticks>(latency + static_cast<double>(bytes) / dimension.bandwidth);
+}
+
+std::unique_ptr<Network> make_network(const Inputs& inputs, EventQueue& events, Deliver deliver) {
+  const NetworkFile& network = inputs.network;
+  if (inputs.flags.backend == Backend::kUnaware) return std::make_unique<UnsharedNetwork>(network, events);
+  if (network.dimensions.size() > 1)
+    throw InputError(
+        {network.file},
+        fmt::format("has {} dimensions, but the congestion-aware backend takes one only", network.dimensions.size()),
+        "use --backend congestion_unaware, or `orrery run`, whose networks have any number");
+  const Dimension& dimension = network.dimensions.front();
+  if (dimension.topology == TopologyKind::kRing && dimension.size == 2)
+    throw InputError({network.file}, "is a Ring of 2 NPUs, which the congestion-aware backend cannot build",
+                     "a FullyConnected of 2 has the same two links");
+  return std::make_unique<SharedNetwork>(network, events, std::move(deliver));
+}
+
+}  // namespace orrery::astra

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+#include "astra/engine/rank.h"
+
+#include <algorithm>
+
+#include "astra/engine/bus.h"
+#include "core/assert.h"
+
+namespace orrery::astra {
+namespace {
+
+constexpr std::uint64_t kCollectiveTags = 500'000'000;  // tags of messages are below
+constexpr std::uint64_t kGroupStreams = 1'000'000;      // stream numbers of a group
+constexpr Ticks kLocalDelay = 10;                       // the endpoint's in a communicator group
+constexpr std::uint32_t kNoQueue = UINT32_MAX;
+
+}  // namespace
+
+// A chunk of a collective.
+class Rank::Stream : public Stage {
+ public:
+  Stream(Rank& rank, std::uint32_t number) : rank_(&rank), number_(number) {}
+
+  void begin(std::uint32_t node, std::uint32_t tag, std::vector<Phase> phases) {
+    node_ = node;
+    tag_ = tag;
+    phases_ = std::move(phases);
+    next_ = 0;
+    queue = kNoQueue;
+  }
+
+  bool is_over() const { return next_ == phases_.size(); }
+  std::uint32_t node() const { return node_; }
+  // Leaves the phase that ends; the queue of the next.
+  std::uint32_t enter_next() {
+    queue = phases_[next_++].queue;
+    return queue;
+  }
+  void drop() { algorithm_.reset(); }
+  void init() {
+    algorithm_ = make_algorithm(phases_[next_ - 1], *this);
+    algorithm_->run(PhaseEvent::kStart, 0);
+  }
+  void run(PhaseEvent event, std::uint32_t node = 0) { algorithm_->run(event, node); }
+
+  void hold(const Hold& hold) override {
+    const Timer timer{TimerKind::kPacket, hold.reduces, number_, 0, hold.bytes};
+    if (!hold.is_local && rank_->bus_) return rank_->bus_->carry(timer, hold.to_network, hold.reduces, hold.sends_back);
+    set(hold.is_local ? kLocalDelay : rank_->world_->inputs.system.endpoint_delay, timer);
+  }
+  void send(const Peer& to, std::uint64_t bytes) override {
+    rank_->world_->messages.send(parcel(to, tag_, bytes, Completion{}));
+  }
+  void receive(const Peer& from, std::uint64_t bytes) override {
+    rank_->world_->messages.receive(expected(from, tag_, bytes), {CompletionKind::kPacket, rank_->agent_, number_, 0});
+  }
+  void send_node(const Peer& to, const Node& node, std::uint32_t index) override {
+    const Completion sent{CompletionKind::kCustomNode, rank_->agent_, number_, index};
+    rank_->world_->messages.send(parcel(to, custom_tag(node), node.bytes, sent));
+  }
+  void receive_node(const Peer& from, const Node& node, std::uint32_t index) override {
+    rank_->world_->messages.receive(expected(from, custom_tag(node), node.bytes),
+                                    {CompletionKind::kCustomNode, rank_->agent_, number_, index});
+  }
+  void compute_node(Ticks duration, std::uint32_t index) override {
+    set(duration, {TimerKind::kCustomComputed, false, number_, index, 0});
+  }
+  void depends_on_order() override { rank_->world_->depends_on_order = true; }
+  void finish() override { rank_->next_phase(number_); }
+  Ticks now() const override { return rank_->world_->events.now(); }
+
+  std::uint32_t queue = kNoQueue;
+  std::uint32_t cohort = 0;  // with which it joined the queue
+
+ private:
+  void set(Ticks delay, const Timer& timer) { rank_->world_->timers.set(rank_->agent_, delay, timer); }
+
+  static std::uint32_t custom_tag(const Node& node) { return static_cast<std::uint32_t>(kCollectiveTags) + node.tag; }
+
+  Parcel parcel(const Peer& to, std::uint32_t tag, std::uint64_t bytes, const Completion& sent) const {
+    const bool folded = rank_->world_->cast.is_folded();
+    const Address address = folded ? Address{rank_->agent_, to.channel} : Address{to.rank, rank_->number_};
+    return {address, tag, rank_->number_, to.rank, bytes, sent};
+  }
+  Parcel expected(const Peer& from, std::uint32_t tag, std::uint64_t bytes) const {
+    const bool folded = rank_->world_->cast.is_folded();
+    const Address address = {rank_->agent_, folded ? from.channel : from.rank};
+    return {address, tag, from.rank, rank_->number_, bytes, {}};
+  }
+
+  Rank* rank_;
+  std::uint32_t number_;
+  std::uint32_t node_ = 0;
+  std::uint32_t tag_ = 0;
+  std::vector<Phase> phases_;
+  std::size_t next_ = 0;
+  std::unique_ptr<PhaseAlgorithm> algorithm_;
+};
+
+Rank::Rank(World& world, std::uint32_t agent)
+    : world_(&world),
+      agent_(agent),
+      number_(world.cast.rank_of(agent)),
+      own_(&world.job.ranks[number_]),
+      program_(&world.job.programs[own_->program]),
+      planner_(world.inputs, world.job, world.custom, number_),
+      running_chunks_(1),
+      queues_(planner_.queue_count()),
+      group_streams_(own_->groups.size()),
+      waits_(program_->parent_count),
+      chunks_left_(program_->nodes.size()),
+      operation_of_(program_->nodes.size()),
+      ready_since_(program_->nodes.size()) {
+  const std::uint32_t queues = world.inputs.flags.queues_per_dimension;
+  running_chunks_ = (world.inputs.system.active_chunks + queues - 1) / queues;
+  for (std::uint32_t node = 0; node < waits_.size(); ++node)
+    if (waits_[node] == 0) ready_[slot_of(program_->nodes[node])].push(node);
+}
+
+void Rank::start() {
+  if (world_->inputs.system.bus.on)
+    bus_ = std::make_unique<Bus>(world_->inputs.system.bus, world_->timers, world_->events, agent_,
+                                 [this](const Timer& packet) { fire(packet); });
+  issue_then_check();
+}
+
+Rank::~Rank() = default;
+Rank::Rank(Rank&&) noexcept = default;
+
+Rank::Slot Rank::slot_of(const Node& node) {
+  if (node.on_host) return kHost;
+  if (node.kind == NodeKind::kCompute) return kDevice;
+  return node.kind == NodeKind::kReceive ? kNoSlot : kCommunication;
+}
+
+void Rank::issue_then_check() {
+  issuing_ = true;
+  while (true) {
+    Heap* lowest = nullptr;
+    for (std::size_t slot = 0; slot < ready_.size(); ++slot) {
+      if (ready_[slot].empty() || (slot < busy_.size() && busy_[slot])) continue;
+      if (lowest == nullptr || ready_[slot].top() < lowest->top()) lowest = &ready_[slot];
+    }
+    if (lowest == nullptr) break;
+    const std::uint32_t node = lowest->top();
+    lowest->pop();
+    issue(node);
+  }
+  issuing_ = false;
+  for (const std::uint32_t node : next_ready_) ready_[slot_of(program_->nodes[node])].push(node);
+  next_ready_.clear();
+  note_order();
+  if (finished_ || ongoing_ > 0 || std::ranges::any_of(ready_, [](const Heap& heap) { return !heap.empty(); })) return;
+  finished_ = true;
+  finish_time_ = world_->events.now();
+}
+
+// Whether another order of what is over in this instant might have given a slot to another node. It would not where the
+// node comes before all that wait, and either it could go when the slot was freed in this instant, or all of them could
+// go from the same event on.
+void Rank::note_order() {
+  if (!several_done_) return;
+  const Ticks now = world_->events.now();
+  for (std::size_t slot = 0; slot < busy_.size(); ++slot) {
+    const Taken& taken = taken_[slot];
+    if (ready_[slot].empty() || taken.at != now) continue;
+    const Since& since = ready_since_[taken.node];
+    const bool could_go = freed_[slot].at == now && (since.at < now || since.event == freed_[slot].event);
+    const bool came_together = since.at == now && std::ranges::all_of(ready_[slot].nodes(), [&](std::uint32_t node) {
+                                 return ready_since_[node].at == now && ready_since_[node].event == since.event;
+                               });
+    if (taken.times > 1 || taken.node > ready_[slot].top() || !(could_go || came_together))
+      world_->depends_on_order = true;
+  }
+}
+
+// Receives that differ in nothing but their nodes get their messages in the order in which they are posted.
+void Rank::note_receive(std::uint32_t index) {
+  const Ticks now = world_->events.now();
+  if (posted_at_ != now) posted_.clear();
+  posted_at_ = now;
+  const Node& node = program_->nodes[index];
+  for (const auto& [event, other] : posted_) {
+    const Node& earlier = program_->nodes[other];
+    if (event != world_->event && earlier.slot == node.slot && earlier.tag == node.tag && earlier.bytes == node.bytes)
+      world_->depends_on_order = true;
+  }
+  posted_.emplace_back(world_->event, index);
+}
+
+void Rank::issue(std::uint32_t index) {
+  const Node& node = program_->nodes[index];
+  const Ticks now = world_->events.now();
+  operation_of_[index] = static_cast<std::uint32_t>(operations_.size());
+  operations_.push_back({index, now, node.skips ? now : Operation::kRunning});
+  if (node.skips) return free_children(index);
+  ++ongoing_;
+  if (const Slot slot = slot_of(node); slot != kNoSlot) {
+    busy_[slot] = true;
+    const std::uint32_t times = taken_[slot].at == now ? taken_[slot].times + 1 : 1;
+    taken_[slot] = {now, world_->event, index, times};
+  }
+  const bool replays = world_->inputs.system.replay_only || node.kind == NodeKind::kCompute ||
+                       (node.kind == NodeKind::kCollective && node.comm == CommKind::kBroadcast);
+  if (replays) {
+    world_->timers.set(agent_, node.duration, {TimerKind::kComputed, false, index, 0, 0});
+    if (node.kind == NodeKind::kCompute && !node.on_host) compute_time_ += node.duration;
+  } else if (node.kind == NodeKind::kMemory) {
+    world_->memory.access(agent_, index, node.bytes);
+  } else if (node.kind == NodeKind::kCollective) {
+    issue_collective(index);
+  } else {
+    issue_message(index);
+  }
+}
+
+void Rank::issue_message(std::uint32_t index) {
+  const Node& node = program_->nodes[index];
+  const std::uint32_t peer = own_->peers[node.slot];
+  const Completion over{CompletionKind::kNode, agent_, index, 0};
+  if (node.kind == NodeKind::kSend) {
+    world_->messages.send(
+        {world_->cast.send_address(agent_, node.slot, peer), node.tag, number_, peer, node.bytes, over});
+  } else {
+    note_receive(index);
+    world_->messages.receive(
+        {world_->cast.receive_address(agent_, node.slot, peer), node.tag, peer, number_, node.bytes, {}}, over);
+  }
+}
+
+void Rank::issue_collective(std::uint32_t index) {
+  const Node& node = program_->nodes[index];
+  const std::uint64_t group = own_->groups[node.slot];
+  calls_.push_back({group, index});
+  std::vector<std::vector<Phase>> chunks = planner_.plan(node, group);
+  chunks_left_[index] = static_cast<std::uint32_t>(chunks.size());
+  for (std::vector<Phase>& phases : chunks) {
+    std::uint32_t place = 0;
+    if (free_streams_.empty()) {
+      place = static_cast<std::uint32_t>(streams_.size());
+      streams_.push_back(std::make_unique<Stream>(*this, place));
+    } else {
+      place = free_streams_.back();
+      free_streams_.pop_back();
+    }
+    // Ranks that are folded number their groups alike, but know them by different ids.
+    const std::uint64_t base = (world_->cast.is_folded() ? node.slot + 1 : group) * kGroupStreams;
+    const std::uint64_t stream = group == 0 ? world_streams_++ : base + group_streams_[node.slot]++;
+    streams_[place]->begin(index, static_cast<std::uint32_t>(kCollectiveTags + stream % kCollectiveTags),
+                           std::move(phases));
+    next_phase(place);
+  }
+}
+
+void Rank::fire(const Timer& timer) {
+  switch (timer.kind) {
+    case TimerKind::kPacket: {
+      if (!timer.reduces) return streams_[timer.a]->run(PhaseEvent::kHeld);
+      // Two reads and a write.
+      const double bandwidth = world_->inputs.system.memory_bandwidth;
+      const Ticks pass = bandwidth > 0 ? static_cast<Ticks>(static_cast<double>(timer.bytes) / bandwidth) : 0;
+      Timer reduced = timer;
+      reduced.reduces = false;
+      return world_->timers.set(agent_, 3 * pass, reduced);
+    }
+    case TimerKind::kCustomComputed:
+      return streams_[timer.a]->run(PhaseEvent::kNodeDone, timer.b);
+    case TimerKind::kBus:
+      return bus_->fire(timer);
+    case TimerKind::kComputed:
+    case TimerKind::kMemoryServed:
+      return done(timer.a);
+  }
+}
+
+void Rank::complete(const Completion& completion) {
+  if (completion.kind == CompletionKind::kNode) return done(completion.a);
+  if (completion.kind == CompletionKind::kPacket) return streams_[completion.a]->run(PhaseEvent::kReceived);
+  streams_[completion.a]->run(PhaseEvent::kNodeDone, completion.b);
+}
+
+void Rank::done(std::uint32_t index) {
+  const Node& node = program_->nodes[index];
+  const Ticks now = world_->events.now();
+  operations_[operation_of_[index]].end = now;
+  if (const Slot slot = slot_of(node); slot != kNoSlot) {
+    busy_[slot] = false;
+    freed_[slot] = {now, world_->event};
+  }
+  --ongoing_;
+  several_done_ = done_at_ == now && (several_done_ || done_event_ != world_->event);
+  done_at_ = now;
+  done_event_ = world_->event;
+  free_children(index);
+  issue_then_check();
+}
+
+void Rank::free_children(std::uint32_t index) {
+  for (const std::uint32_t child : program_->children_of(index)) {
+    if (--waits_[child] > 0) continue;
+    ready_since_[child] = {world_->events.now(), world_->event};
+    if (issuing_)
+      next_ready_.push_back(child);  // the nodes of this look are known already
+    else
+      ready_[slot_of(program_->nodes[child])].push(child);
+  }
+}
+
+void Rank::next_phase(std::uint32_t number) {
+  Stream& stream = *streams_[number];
+  const std::uint32_t before = stream.queue;
+  stream.drop();
+  if (stream.is_over()) {
+    // The next collective begins before the queue moves up.
+    if (--chunks_left_[stream.node()] == 0) done(stream.node());
+    leave(before, number);
+    fill(before);
+    free_streams_.push_back(number);
+    return;
+  }
+  if (before != kNoQueue) leave(before, number);
+  const std::uint32_t queue = stream.enter_next();
+  queues_[queue].streams.push_back(number);
+  note_join(queues_[queue], stream);
+  if (before != kNoQueue) fill(before);
+  fill(queue);
+}
+
+void Rank::note_join(Queue& queue, Stream& stream) {
+  if (!world_->cast.is_folded()) return;
+  const Ticks now = world_->events.now();
+  if (queue.joined_at != now) {
+    queue.cohort = static_cast<std::uint32_t>(cohorts_.size());
+    cohorts_.emplace_back();
+  } else if (queue.joined_event != world_->event) {
+    cohorts_[queue.cohort].several = true;
+  }
+  queue.joined_at = now;
+  queue.joined_event = world_->event;
+  stream.cohort = queue.cohort;
+}
+
+void Rank::note_start(const Stream& stream) {
+  if (!world_->cast.is_folded()) return;
+  const Ticks now = world_->events.now();
+  Cohort& cohort = cohorts_[stream.cohort];
+  if (cohort.started_at == UINT64_MAX) cohort.started_at = now;
+  if (cohort.several && cohort.started_at != now) world_->depends_on_order = true;
+}
+
+// What leaves a queue was running.
+void Rank::leave(std::uint32_t number, std::uint32_t stream) {
+  Queue& queue = queues_[number];
+  const auto found = std::ranges::find(queue.streams, stream);
+  ORRERY_ASSERT(found != queue.streams.end());
+  queue.streams.erase(found);
+  --queue.running;
+}
+
+void Rank::fill(std::uint32_t number) {
+  Queue& queue = queues_[number];
+  while (queue.running < running_chunks_ && queue.running < queue.streams.size()) {
+    const std::uint32_t next = queue.streams[queue.running];
+    ++queue.running;
+    note_start(*streams_[next]);
+    streams_[next]->init();
+  }
+}
+
+std::vector<std::uint32_t> Rank::running() const {
+  std::vector<std::uint32_t> nodes;
+  for (const Operation& operation : operations_)
+    if (operation.end == Operation::kRunning) nodes.push_back(operation.node);
+  return nodes;
+}
+
+std::vector<std::uint32_t> Rank::passed_over() const {
+  std::vector<std::uint32_t> nodes;
+  for (Heap heap : ready_)
+    for (; !heap.empty(); heap.pop()) nodes.push_back(heap.top());
+  std::ranges::sort(nodes);
+  return nodes;
+}
+
+}  // namespace orrery::astra
