@@ -50,9 +50,12 @@ class Writer {
         "#   system {}\n#   network {}\n#\n# What differs in meaning from ASTRA-sim:\n",
         quoted(system_.file), quoted(inputs_.network.file));
     for (const std::string& difference : differences_) head += fmt::format("# - {}\n", difference);
-    if (!notes.empty())
-      head += "# Where ASTRA-sim's own answer departs from its network file, and Orrery's does not:\n";
+    if (!notes.empty()) head += "# Where ASTRA-sim's own answer departs from its network file:\n";
     for (const std::string& note : notes) head += fmt::format("# - {}\n", note);
+    head += fmt::format(
+        "# The model `{}` is the nearest to ASTRA-sim's backend; `network: {{model: flow}}` shares links as they "
+        "are.\n",
+        model());
     return head + body;
   }
 
@@ -134,9 +137,9 @@ class Writer {
     return "ring";
   }
 
-  std::string network() const {
-    return fmt::format("network: {{model: {}}}\n", inputs_.flags.backend == Backend::kAware ? "fifo" : "alpha-beta");
-  }
+  std::string_view model() const { return inputs_.flags.backend == Backend::kAware ? "fifo" : "alpha-beta"; }
+
+  std::string network() const { return fmt::format("network: {{model: {}}}\n", model()); }
 
   std::string memory() const {
     const RemoteMemory& memory = inputs_.memory;

@@ -88,7 +88,7 @@ void Bus::received(EndName name) {
   } else if (has_memory) {
     to_memory(request, Then::kRetire, false);
   } else {
-    over(name, request);
+    over(request);
   }
 }
 
@@ -107,7 +107,7 @@ void Bus::processed(EndName name) {
   } else if (has_memory) {
     to_memory(request, Then::kRetire, false);
   } else {
-    over(name, request);
+    over(request);
   }
   process_next(name);
 }
@@ -121,7 +121,7 @@ void Bus::process_next(EndName name) {
 }
 
 // A request is across. Those of the second bus are the processor's end's.
-void Bus::over(EndName, const Request& request) {
+void Bus::over(const Request& request) {
   Request outer = request;
   outer.processed = request.outer_processed;
   outer.sends_back = request.outer_sends_back;

@@ -61,7 +61,7 @@ class Bus {
   void handle(EndName end, EndEvent event);
   void received(EndName end);
   void processed(EndName end);
-  void over(EndName end, const Request& request);
+  void over(const Request& request);
   void process_next(EndName end);
   void send_if_free(EndName end);
   void send_next(EndName end);

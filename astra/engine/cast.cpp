@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "astra/engine/network_model.h"
@@ -92,27 +93,18 @@ class Classes {
 
   // Whether all members of each group are of one class, know it by the same slot, and are placed alike around it.
   bool groups_are_uniform() const {
-    std::map<std::uint64_t, std::uint32_t> seen;  // the first member's slot
+    std::set<std::uint64_t> seen;
     for (const RankProgram& rank : job_.ranks)
-      for (std::uint32_t slot = 0; slot < rank.groups.size(); ++slot) {
-        const std::uint64_t id = rank.groups[slot];
-        if (id == 0) {
-          if (!slot_is_uniform(0, slot)) return false;
-        } else if (seen.try_emplace(id, slot).second) {
-          if (!slot_is_uniform(id, slot)) return false;
-        }
-      }
+      for (std::uint32_t slot = 0; slot < rank.groups.size(); ++slot)
+        if (seen.insert(rank.groups[slot]).second && !is_uniform(rank.groups[slot], slot)) return false;
     return true;
   }
 
-  bool slot_is_uniform(std::uint64_t id, std::uint32_t slot) const {
-    if (id == 0 || inputs_.groups.at(id).size() == inputs_.network.npus) {
+  bool is_uniform(std::uint64_t id, std::uint32_t slot) const {
+    if (id == 0 || inputs_.groups.at(id).size() == inputs_.network.npus)
       // All ranks; each dimension looks the same from everywhere.
-      if (checked_world_ == slot) return true;
-      checked_world_ = slot;
       return std::ranges::all_of(job_.ranks, [&](const RankProgram& rank) { return knows(rank, id, slot); }) &&
              std::ranges::adjacent_find(class_of_, std::ranges::not_equal_to{}) == class_of_.end();
-    }
     const std::vector<std::uint32_t>& members = inputs_.groups.at(id);
     const std::uint32_t first = class_of_[members.front()];
     for (const std::uint32_t member : members)
@@ -154,7 +146,6 @@ class Classes {
   const Job& job_;
   UnsharedPaths paths_;
   std::vector<std::uint32_t> class_of_;
-  mutable std::uint32_t checked_world_ = UINT32_MAX;  // its slot
 };
 
 }  // namespace

@@ -239,15 +239,15 @@ class Translator {
     node.comm = kind_of(from, fail);
     const std::uint64_t group = group_of(from, fail);
     node.slot = slot_of(own.groups, group);
-    node.dimensions = 0xFF;
+    node.dimensions = UINT32_MAX;
     if (from.dimensions) {
-      const std::size_t count = std::min<std::size_t>(inputs_.network.dimensions.size(), 8);
+      const std::size_t count = std::min<std::size_t>(inputs_.network.dimensions.size(), 32);
       if (from.dimensions->size() < count)
         fail(fmt::format("involved_dim has {} entries, but the network has {} dimensions", from.dimensions->size(),
                          count));
       node.dimensions = 0;
       for (std::size_t d = 0; d < count; ++d)
-        if ((*from.dimensions)[d]) node.dimensions = static_cast<std::uint8_t>(node.dimensions | 1u << d);
+        if ((*from.dimensions)[d]) node.dimensions |= 1u << d;
     }
     const auto custom = inputs_.system.custom_of_node.find(from.id);
     if (custom != inputs_.system.custom_of_node.end()) node.custom = 1 + slot_of(job_.custom_prefixes, custom->second);

@@ -20,14 +20,14 @@ struct Node {
   std::uint64_t id = 0;
   NodeKind kind = NodeKind::kCompute;
   CommKind comm = CommKind::kAllReduce;
-  bool on_host = false;         // is_cpu_op
-  std::uint8_t dimensions = 0;  // a collective's involved_dim, a bit each
-  std::uint32_t tag = 0;        // of a message
-  std::uint32_t slot = 0;       // of a message: its peer; of a collective: its group
-  std::uint64_t bytes = 0;      // comm_size, or tensor_size of memory
-  Ticks duration = 1;           // of what is not simulated
-  bool skips = false;           // no work: it is over when it is issued
-  std::uint32_t custom = 0;     // 1 + the number of a custom schedule of this node; 0: none
+  bool on_host = false;          // is_cpu_op
+  std::uint32_t dimensions = 0;  // a collective's involved_dim, a bit each
+  std::uint32_t tag = 0;         // of a message
+  std::uint32_t slot = 0;        // of a message: its peer; of a collective: its group
+  std::uint64_t bytes = 0;       // comm_size, or tensor_size of memory
+  Ticks duration = 1;            // of what is not simulated
+  bool skips = false;            // no work: it is over when it is issued
+  std::uint32_t custom = 0;      // 1 + the number of a custom schedule of this node; 0: none
 
   bool operator==(const Node&) const = default;
 };

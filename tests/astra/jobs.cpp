@@ -22,7 +22,8 @@ Inputs small_inputs(std::vector<std::pair<TopologyKind, std::uint32_t>> dimensio
 }
 
 Node collective_node(std::uint64_t id, CommKind comm, std::uint64_t bytes, std::uint32_t slot) {
-  return {.id = id, .kind = NodeKind::kCollective, .comm = comm, .dimensions = 0xFF, .slot = slot, .bytes = bytes};
+  return {
+      .id = id, .kind = NodeKind::kCollective, .comm = comm, .dimensions = UINT32_MAX, .slot = slot, .bytes = bytes};
 }
 
 Node compute_node(std::uint64_t id, Ticks duration) { return {.id = id, .duration = duration}; }

@@ -271,6 +271,21 @@ def check_speed(program, checks):
         seconds = time.monotonic() - started
         checks.check(outcome.code == 0 and len(finish_times(outcome)) == 1024 and seconds < 2 * PATIENCE,
                      "a ring of 1,024 ranks in 64 chunks", f"{seconds} s\n{outcome.stderr}")
+        # 32 layers of a data-parallel step: backward computing, and an all-reduce of each layer's gradients behind it.
+        step = []
+        for layer in range(32):
+            step.append(work(1000, after=[2 * layer - 2] if layer else []))
+            step.append(collective(size=400 << 20, after=[2 * layer]))
+        two = {"topology": "[ Switch, Switch ]", "npus_count": "[ 8, 128 ]", "bandwidth": "[ 300, 25 ]", "latency": "[ 700, 1500 ]"}
+        write_files(folder, {"system.json": system(all_reduce_implementation=["ring", "ring"], active_chunks_per_dimension=2),
+                             "network.yml": network(**two), **traces(*step, ranks=1024)})
+        started = time.monotonic()
+        outcome = program.run([*flags(), "--json", "-"], folder)
+        seconds = time.monotonic() - started
+        document = json.loads(outcome.stdout) if outcome.code == 0 else {}
+        checks.check(document.get("rank_classes") == 1 and seconds < 3 * PATIENCE,
+                     "32 layers on 1,024 ranks fold to one and take no time", f"{seconds} s\n{outcome.stderr}")
+        checks.check(document.get("finish_ns", [0])[0] > 32_000_000, "their computing alone takes 32 ms", outcome.stdout[:500])
 
 
 def main():
