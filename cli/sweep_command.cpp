@@ -358,7 +358,7 @@ void add_sweep_command(CLI::App& app, Session& session) {
   add_launch_options(command, options.launch);
   command.add_flag("--fresh", options.fresh, "Simulate all points again, also those with results in --out");
   add_outputs(command, session,
-              "points.csv, .jsonl and .sqlite, table.txt, result.json and each point's result-NUMBER.json");
+              "points.csv, .jsonl, .sqlite, table.txt, result.json, each result-NUMBER.json");
   add_html(command, session, "all points as a page (curves, time against memory)");
   command.callback([&] {
     if (command.count("--jobs") > 0) options.cores = options.jobs;

@@ -204,7 +204,7 @@ def main():
         first = program.run(["sweep", "sweep.yaml", "--out", "whole"], folder)
         checks.check(first.code == 0 and "from before" not in first.stderr, "the sweep runs", first.stderr)
         whole = files_of(Path(folder, "whole"))
-        checks.check(len(whole) == POINTS + 3, "it has a result of each point", len(whole))
+        checks.check(len(whole) == POINTS + 5, "it has a result of each point", len(whole))
         check_killed(program, checks, folder, whole)
         check_interrupted(program, checks, folder, whole)
         check_damaged(program, checks, folder, whole)

@@ -213,7 +213,7 @@ def main():
         with cluster:
             alone = program.run(["sweep", "sweep.yaml", "--out", "whole"], folder)
             whole = files_of(Path(folder, "whole"))
-            checks.check(alone.code == 0 and len(whole) == POINTS + 3, "the sweep runs on this machine", alone.stderr)
+            checks.check(alone.code == 0 and len(whole) == POINTS + 5, "the sweep runs on this machine", alone.stderr)
             check_refused(program, checks, folder, cluster)
             check_whole(program, checks, folder, cluster, whole, alone.stdout)
             check_trouble(program, checks, folder, cluster, whole)

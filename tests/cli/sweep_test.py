@@ -64,7 +64,7 @@ def check_smoke(program, checks, folder):
     document = json.loads((Path(folder) / "1.json").read_text())
     checks.check((Path(folder) / "1.json").read_bytes() == (Path(folder) / "2.json").read_bytes(),
                  "--jobs does not change the JSON")
-    checks.check(sorted(one) == sorted(["points.csv", "result.json", "table.txt", *(f"result-{i}.json" for i in range(1, 25))]),
+    checks.check(sorted(one) == sorted(["points.csv", "points.jsonl", "points.sqlite", "result.json", "table.txt", *(f"result-{i}.json" for i in range(1, 25))]),
                  "--out has a result of each of 24 points", sorted(one))
     checks.check(one["table.txt"].decode() == outcomes[0].stdout, "table.txt is what is printed")
     rows = list(csv.DictReader(one["points.csv"].decode().splitlines()))
@@ -188,7 +188,7 @@ def check_smaller(program, checks, folder):
                                            "warning: removed 3 results of an earlier sweep from same: result-2.json to "
                                            "result-4.json\n"), "it says what it removes", smaller.stderr)
     left = sorted(read_folder(Path(folder) / "same"))
-    checks.check(left == sorted(["points.csv", "table.txt", "result.json", "result-1.json", *(Path(name).name for name in others)]),
+    checks.check(left == sorted(["points.csv", "points.jsonl", "points.sqlite", "table.txt", "result.json", "result-1.json", *(Path(name).name for name in others)]),
                  "no result of the larger sweep stays, and all else does", left)
     again = expect(program, checks, folder, "once more", MODEL % "2", 0, arguments=["--out", "same"])
     checks.check("removed" not in again.stderr, "there is nothing more to remove", again.stderr)

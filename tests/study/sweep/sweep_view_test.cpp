@@ -112,7 +112,9 @@ TEST_CASE("lines are sorted by a figure, filtered by figures, and cut") {
   const double best = points[by_time.lines.front().front().median()].figures->training->mfu;
   CHECK(lines({.where = {fmt::format("mfu >= {}", best)}}) == std::vector{sorted.front()});
   CHECK(lines({.where = {"bound_by = nothing"}}).empty());
-  CHECK(lines({.where = {"mfu > 0"}}).size() == 9);
+  const auto ran = static_cast<std::size_t>(std::ranges::count_if(points, &SweepPoint::ran));
+  CHECK(ran >= 8);
+  CHECK(lines({.where = {"mfu > 0"}}).size() == ran);
   CHECK_THROWS_WITH(lines({.sort = "mfuu"}), Contains("--sort") && Contains("'mfu'"));
   CHECK_THROWS_WITH(lines({.where = {"mfuu > 1"}}), Contains("--where") && Contains("'mfu'"));
   CHECK_THROWS_WITH(load("", {.show = {"mfuu"}}), Contains("--show") && Contains("'mfu'"));
