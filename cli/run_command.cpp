@@ -423,6 +423,7 @@ void add_run_command(CLI::App& app, Session& session) {
               "Print these figures of the result in place of the summary, as iteration_time_s,mfu,exposed.tensor_s")
           ->type_name("KEYS");
   command.add_flag("--csv", options.csv, "Print the figures of --print as one line")->needs(figures);
+  for (const char* other : {"--details", "--critical-path"}) figures->excludes(command.get_option(other));
   add_html(command, session, "all of it as one page (a timeline that zooms, links, memory, the critical path)");
   command.add_flag("--deterministic", options.deterministic, "Omit wall time and memory use from the JSON");
   CLI::Option* no_fold =

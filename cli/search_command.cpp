@@ -29,13 +29,14 @@ struct SearchCommandOptions {
   std::vector<std::string> fixed;
   std::vector<std::string> where;
   std::string most_memory;
-  std::string objective = "time";
+  std::string objective;
   std::size_t best = 10;
   bool all = false;
   bool rank = false;
   std::size_t budget = 0;
   std::string write;
   unsigned jobs = hardware_threads();
+  const CLI::Option* nodes = nullptr;
 };
 
 constexpr std::string_view kNodes = "nodes";
@@ -132,9 +133,16 @@ void search(const SearchCommandOptions& options, const Session& session) {
   refuse_same_file({"--write", options.write}, {"--html", session.outputs.html});
   SearchSpace space;
   const study::SearchRequest request = request_of(options, space, session);
+  if (space.nodes.empty() && !options.objective.empty())
+    throw InputError({"--objective"}, "decides between several numbers of nodes, and there is one",
+                     "--vary nodes=16,32,64; on one cluster the fastest plan has most tokens and costs least");
+  if (!space.nodes.empty() && options.nodes->count() > 0)
+    throw InputError({"--nodes"}, "is given beside --vary nodes: both say how many nodes there are", "leave one of them out");
   const std::vector<std::string> objectives = study::objective_names();
   const auto objective =
-      static_cast<study::Objective>(std::ranges::find(objectives, options.objective) - objectives.begin());
+      options.objective.empty()
+          ? study::Objective::kTime
+          : static_cast<study::Objective>(std::ranges::find(objectives, options.objective) - objectives.begin());
   Progress progress;
   std::vector<study::SizedSearch> sizes;
   if (space.nodes.empty()) {
@@ -196,6 +204,8 @@ void add_search_command(CLI::App& app, Session& session) {
   add_jobs(command, options.jobs, "simulations");
   add_outputs(command, session, "summary.txt and result.json");
   add_html(command, session, "all plans as a page");
+  for (const char* other : {"--all", "--rank"}) command.get_option("--budget")->excludes(command.get_option(other));
+  options.nodes = command.get_option("--nodes");
   command.callback([&] { search(options, session); });
 }
 

@@ -283,6 +283,12 @@ void check_parts(const SweepCommandOptions& options, const Session& session) {
     throw InputError({option}, "is of sweeps whose parts are started by hand", "--launcher slurm does that, too");
   if ((options.merge || !options.shard.empty()) && session.outputs.out.empty())
     throw InputError({option}, "is of results that are kept in a folder", "name it: --out DIR");
+  if (!options.shard.empty() && (!session.outputs.json.empty() || session.outputs.wants_page()))
+    throw InputError({"--shard"}, "has no table of its own: only --merge prints and writes one",
+                     "give --json and --html to --merge");
+  if (std::error_code code; options.merge && !std::filesystem::is_directory(session.outputs.out + "/points", code))
+    throw InputError({session.outputs.out}, "has no results of shards to merge",
+                     "the folder that --shard had as --out");
   if (options.merge && !options.shard.empty())
     throw InputError({"--merge"}, "collects what all shards found, and --shard is one of them",
                      "leave one of them out");
@@ -357,8 +363,7 @@ void add_sweep_command(CLI::App& app, Session& session) {
   command.add_option("--show", options.show, "Columns of the table, as iteration_time,memory")->type_name("COLUMNS");
   add_launch_options(command, options.launch);
   command.add_flag("--fresh", options.fresh, "Simulate all points again, also those with results in --out");
-  add_outputs(command, session,
-              "points.csv, .jsonl, .sqlite, table.txt, result.json, each result-NUMBER.json");
+  add_outputs(command, session, "points.csv, .jsonl, .sqlite, table.txt, result.json, each result-NUMBER.json");
   add_html(command, session, "all points as a page (curves, time against memory)");
   command.callback([&] {
     if (command.count("--jobs") > 0) options.cores = options.jobs;

@@ -293,6 +293,17 @@ std::vector<std::string> settings_of(const workload::TrainingSpec& base, const P
   return settings;
 }
 
+std::vector<std::string> settings_of_one_rank() {
+  const Plan plain;
+  std::vector<std::string> settings;
+  for (std::size_t i = 0; i < kPlanKeyCount; ++i)
+    if (static_cast<PlanKey>(i) != PlanKey::kRecompute)
+      settings.push_back(fmt::format("{}={}", kKeys[i].path, value_text(static_cast<PlanKey>(i), plain.values[i])));
+  settings.emplace_back("workload.pipeline_layers=even");
+  settings.emplace_back("workload.parallel.shard=0");
+  return settings;
+}
+
 std::vector<Plan> all_plans(const workload::TrainingSpec& base, std::int64_t devices, const PlanRanges& ranges) {
   std::vector<Plan> plans = Enumeration(base, devices, ranges).take();
   const Plan own = plan_of(base);

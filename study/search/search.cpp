@@ -60,7 +60,8 @@ struct Checked {
 // Experiments for as many threads as ask at a time.
 class Experiments {
  public:
-  Experiments(const SearchRequest& request, const ConfigFiles& files) : request_(request), files_(files) {}
+  Experiments(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files)
+      : file_(file), settings_(settings), files_(files) {}
 
   std::unique_ptr<experiment::Experiment> take() {
     {
@@ -72,8 +73,7 @@ class Experiments {
       }
     }
     Diagnostics diagnostics;
-    return std::make_unique<experiment::Experiment>(
-        experiment::load_experiment(request_.file, request_.settings, files_, diagnostics));
+    return std::make_unique<experiment::Experiment>(experiment::load_experiment(file_, settings_, files_, diagnostics));
   }
   void give_back(std::unique_ptr<experiment::Experiment> one) {
     const std::lock_guard lock(mutex_);
@@ -81,7 +81,8 @@ class Experiments {
   }
 
  private:
-  const SearchRequest& request_;
+  const std::string& file_;
+  const std::vector<std::string>& settings_;
   const ConfigFiles& files_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<experiment::Experiment>> free_;
@@ -90,10 +91,13 @@ class Experiments {
 class Searcher {
  public:
   Searcher(const SearchRequest& request, const ConfigFiles& files, const SearchProgress& progress)
-      : request_(request), files_(files), progress_(progress), experiments_(request, files) {
+      : request_(request),
+        files_(files),
+        progress_(progress),
+        settings_(request.settings),
+        experiments_(request.file, settings_, files) {
     Diagnostics diagnostics;
-    base_ = std::make_unique<experiment::Experiment>(
-        experiment::load_experiment(request.file, request.settings, files, diagnostics));
+    base_ = load_base(diagnostics);
     check_searchable(*base_, request.file);
     search_.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
     const Bytes capacity = std::ranges::min(base_->devices, {}, &system::DeviceSpec::memory_capacity).memory_capacity;
@@ -122,6 +126,30 @@ class Searcher {
   }
 
  private:
+  // Without the plan of the experiment, where that cannot be on its cluster.
+  std::unique_ptr<experiment::Experiment> load_base(Diagnostics& diagnostics) {
+    const auto load = [&](const std::vector<std::string>& settings, Diagnostics& problems) {
+      return std::make_unique<experiment::Experiment>(
+          experiment::load_experiment(request_.file, settings, files_, problems));
+    };
+    try {
+      return load(settings_, diagnostics);
+    } catch (const InputError& error) {
+      std::vector<std::string> settings = settings_;
+      for (const std::string& setting : settings_of_one_rank()) settings.push_back(setting);
+      Diagnostics others;
+      try {
+        std::unique_ptr<experiment::Experiment> base = load(settings, others);
+        if (base->jobs.size() != 1 || !base->jobs.front().workload.training) throw error;
+        search_.given_refusal = error.problems().front().message;
+        settings_ = std::move(settings);
+        return base;
+      } catch (const InputError&) {
+        throw error;  // it is not the plan
+      }
+    }
+  }
+
   std::string refusal_of(const workload::TrainingSpec& training) const {
     Diagnostics problems;
     workload::check_training(training, base_->fabric.device_count(), problems);
@@ -231,6 +259,7 @@ class Searcher {
 
   // The plan of the experiment itself, to tell how far it is from the best.
   void simulate_given() {
+    if (search_.given_refusal) return;
     const workload::TrainingSpec& training = training_of(*base_);
     if (training.parallel.ranks() != base_->fabric.device_count()) {
       search_.given_refusal =
@@ -335,6 +364,7 @@ class Searcher {
   const SearchRequest& request_;
   const ConfigFiles& files_;
   const SearchProgress& progress_;
+  std::vector<std::string> settings_;  // of all plans
   Experiments experiments_;
   std::unique_ptr<experiment::Experiment> base_;
   std::string failure_;  // of the first simulation that failed

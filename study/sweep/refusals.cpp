@@ -85,11 +85,26 @@ bool lacks_memory(const SweepPoint& point) {
   return std::ranges::any_of(point.refusal, [](const Problem& problem) { return problem.out_of_memory; });
 }
 
-// Which choices all points are refused with, and not for want of memory, which is an answer. An axis of one has none:
-// the fault is not its own.
+// Points with each choice of each axis: none where constraints have left none.
+std::vector<std::vector<std::size_t>> points_by_choice(const Sweep& sweep) {
+  std::vector<std::vector<std::size_t>> counts;
+  for (const SweepAxis& axis : sweep.axes) counts.emplace_back(axis.choices.size());
+  for (std::size_t number = 0; number < sweep.point_count(); ++number) {
+    const std::vector<std::size_t> choices = sweep.choices_of(number);
+    for (std::size_t axis = 0; axis < choices.size(); ++axis) ++counts[axis][choices[axis]];
+  }
+  return counts;
+}
+
+// Which choices all points are refused with, and not for want of memory, which is an answer. An axis of which only one
+// has points has none: the fault is not its own.
 Chosen refused_choices(const Sweep& sweep, std::span<const SweepPoint> points) {
   Chosen refused;
-  for (const SweepAxis& axis : sweep.axes) refused.emplace_back(axis.choices.size(), axis.choices.size() > 1);
+  for (const std::vector<std::size_t>& counts : points_by_choice(sweep)) {
+    const auto in_use = std::ranges::count_if(counts, [](std::size_t count) { return count > 0; });
+    std::vector<bool>& of_axis = refused.emplace_back();
+    for (const std::size_t count : counts) of_axis.push_back(count > 0 && in_use > 1);
+  }
   for (std::size_t number = 0; number < points.size(); ++number) {
     if (!points[number].refusal.empty() && !lacks_memory(points[number])) continue;
     const std::vector<std::size_t> choices = sweep.choices_of(number);
@@ -139,14 +154,14 @@ std::vector<Problem> refusals_of(const Sweep& sweep, std::span<const SweepPoint>
 
 std::vector<Problem> refused_values(const Sweep& sweep, std::span<const SweepPoint> points) {
   const Chosen refused = refused_choices(sweep, points);
+  const std::vector<std::vector<std::size_t>> counts = points_by_choice(sweep);
   std::vector<Problem> problems;
   for (std::size_t i = 0; i < refused.size(); ++i) {
     const SweepAxis& axis = sweep.axes[i];
     const std::vector<Refusals> refusals = refusals_by_choice(sweep, points, i, refused[i]);
     for (std::size_t choice = 0; choice < axis.choices.size(); ++choice)
       if (refused[i][choice])
-        problems.push_back(refused_value(axis, axis.choices[choice], points.size() / axis.choices.size(),
-                                         refusals[choice].commonest()));
+        problems.push_back(refused_value(axis, axis.choices[choice], counts[i][choice], refusals[choice].commonest()));
   }
   return problems;
 }

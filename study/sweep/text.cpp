@@ -298,7 +298,9 @@ class SweepTable {
 
 std::string sweep_text(const Sweep& sweep, std::span<const SweepPoint> points) {
   const std::string title = sweep.title.empty() ? std::string() : sweep.title + "\n\n";
-  return title + SweepTable(sweep, points).text();
+  std::string text = title + SweepTable(sweep, points).text();
+  if (lines_of(sweep, points).lines.empty()) text += "no line meets what is asked for (where)\n";
+  return text;
 }
 
 }  // namespace orrery::study

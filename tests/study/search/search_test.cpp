@@ -266,3 +266,15 @@ TEST_CASE("sizes of a cluster are ordered by what is best") {
   CHECK_THAT(sizes_text(by_time), Contains("device-hours") && Contains("of 2 nodes: "));
   CHECK(sizes_json(by_time)["sizes"].size() == 2);
 }
+
+TEST_CASE("a plan of the experiment that cannot be on its cluster is told, and the others are searched") {
+  JobText job = jobs()[6];
+  job.more = "  parallel: {tensor: 3, data: 4}\n" + job.more;
+  SearchRequest request{file_of(job), {}};
+  request.budget = 1;
+  const Search search = search_plans(request, kFiles);
+  REQUIRE(search.given_refusal);
+  CHECK_THAT(search_text(search), Contains("the plan of the experiment is not compared: "));
+  job.batch = 0;
+  CHECK_THROWS_WITH(search_plans({file_of(job), {}}, kFiles), Contains("batch"));
+}

@@ -143,3 +143,19 @@ TEST_CASE("points are the same as CSV, as JSON lines and in a data base") {
   CHECK(base == sweep_sqlite(sweep, points));
   CHECK(base.find("iteration_time_s") != std::string::npos);
 }
+
+TEST_CASE("a value that has no points left is not one that all are refused with") {
+  const Sweep sweep = load("where: [seed = 1, pipeline = 1, tensor <= 2]\n");
+  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  REQUIRE(points.size() == 2);
+  CHECK(refused_values(sweep, points).empty());
+  CHECK(refused_combinations(sweep, points).empty());
+  const Sweep refused = load("where: [seed = 1, pipeline <= 2]\n");
+  std::vector<SweepPoint> some(refused.point_count());
+  for (std::size_t point = 0; point < some.size(); ++point)
+    if (refused.label(1, refused.choices_of(point)) == "2")
+      some[point].refusal = {{Severity::kError, {"a.yaml"}, "cannot be", ""}};
+  const std::vector<Problem> problems = refused_values(refused, some);
+  REQUIRE(problems.size() == 1);
+  CHECK_THAT(problems.front().message, Contains("none of the 3 points with pipeline '2' can be simulated"));
+}
