@@ -137,7 +137,8 @@ void search(const SearchCommandOptions& options, const Session& session) {
     throw InputError({"--objective"}, "decides between several numbers of nodes, and there is one",
                      "--vary nodes=16,32,64; on one cluster the fastest plan has most tokens and costs least");
   if (!space.nodes.empty() && options.nodes->count() > 0)
-    throw InputError({"--nodes"}, "is given beside --vary nodes: both say how many nodes there are", "leave one of them out");
+    throw InputError({"--nodes"}, "is given beside --vary nodes: both say how many nodes there are",
+                     "leave one of them out");
   const std::vector<std::string> objectives = study::objective_names();
   const auto objective =
       options.objective.empty()

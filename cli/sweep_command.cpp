@@ -22,6 +22,7 @@
 #include "core/in_parallel.h"
 #include "core/input_files.h"
 #include "core/output_file.h"
+#include "study/sweep/lines.h"
 #include "study/sweep/store.h"
 #include "study/sweep/sweep.h"
 
@@ -310,6 +311,7 @@ int sweep(const SweepCommandOptions& options, const Session& session) {
   const std::optional<Shard> shard = options.shard.empty() ? std::nullopt : std::optional(read_shard(options.shard));
   study::Sweep sweep = study::load_sweep(options.file, session.settings, session.files);
   study::change_view(sweep, view_of(options));
+  study::check_view(sweep);
   prepare(session.outputs, sweep);
   RunningSweep running(options, shard, sweep, session);
   const std::vector<study::SweepPoint> points = running.run();

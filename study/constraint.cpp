@@ -135,6 +135,14 @@ bool Constraint::holds(const Lookup& value_of) const {
   return true;
 }
 
+std::vector<std::string> Constraint::words() const {
+  std::vector<std::string> words;
+  for (const Product& product : products_)
+    for (const Factor& factor : product)
+      if (!factor.is_quoted && !number_of(factor.word)) words.push_back(factor.word);
+  return words;
+}
+
 std::optional<std::string> Constraint::misnamed(std::span<const std::string> names) const {
   const auto compares = [&](std::size_t relation) {
     return relation >= relations_.size() || relations_[relation] == Relation::kEqual ||

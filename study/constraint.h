@@ -35,6 +35,8 @@ class Constraint {
   void check(std::span<const std::string> names) const;
   // Whether all that it names is among `names`.
   bool is_of(std::span<const std::string> names) const { return !misnamed(names); }
+  // All that may be a name.
+  std::vector<std::string> words() const;
   const std::string& text() const { return text_; }
   const Location& where() const { return where_; }
 

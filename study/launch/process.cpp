@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -85,8 +87,7 @@ bool read_part(const pollfd& from, std::string& text) {
 }
 
 // Until both pipes are at their ends; whether that was within the limit.
-bool read_all(const Pipe& output, const Pipe& errors, std::chrono::seconds limit, Process& process) {
-  const auto end = std::chrono::steady_clock::now() + limit;
+bool read_all(const Pipe& output, const Pipe& errors, std::chrono::steady_clock::time_point end, Process& process) {
   std::array<pollfd, 2> open{pollfd{output.reading(), POLLIN, 0}, pollfd{errors.reading(), POLLIN, 0}};
   while (open[0].fd >= 0 || open[1].fd >= 0) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
@@ -98,6 +99,16 @@ bool read_all(const Pipe& output, const Pipe& errors, std::chrono::seconds limit
   return true;
 }
 
+// A program may have closed its pipes and live on. Whether it ended before that.
+bool wait_until(std::chrono::steady_clock::time_point end, pid_t id, int& status) {
+  for (auto pause = std::chrono::microseconds(100);; pause = std::min(2 * pause, std::chrono::microseconds(50'000))) {
+    const pid_t found = waitpid(id, &status, WNOHANG);
+    if (found == id) return true;
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(pause);
+  }
+}
+
 }  // namespace
 
 Process run_process(std::span<const std::string> words, std::chrono::seconds limit) {
@@ -106,10 +117,13 @@ Process run_process(std::span<const std::string> words, std::chrono::seconds lim
   const pid_t id = start(words, output, errors);
   output.close_writing();
   errors.close_writing();
-  const bool ended = read_all(output, errors, limit, process);
-  if (!ended) kill(-id, SIGKILL);
+  const auto end = std::chrono::steady_clock::now() + limit;
   int status = 0;
-  while (waitpid(id, &status, 0) < 0 && errno == EINTR) {
+  const bool ended = read_all(output, errors, end, process) && wait_until(end, id, status);
+  if (!ended) {
+    kill(-id, SIGKILL);
+    while (waitpid(id, &status, 0) < 0 && errno == EINTR) {
+    }
   }
   if (!ended) throw InputError({words.front()}, fmt::format("did not answer within {} s", limit.count()));
   process.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -2,6 +2,7 @@
 #include "study/search/plan.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -299,9 +300,12 @@ std::vector<std::string> settings_of_one_rank() {
   for (std::size_t i = 0; i < kPlanKeyCount; ++i)
     if (static_cast<PlanKey>(i) != PlanKey::kRecompute)
       settings.push_back(fmt::format("{}={}", kKeys[i].path, value_text(static_cast<PlanKey>(i), plain.values[i])));
-  settings.emplace_back("workload.pipeline_layers=even");
-  settings.emplace_back("workload.parallel.shard=0");
+  std::ranges::copy(settings_without_plan(), std::back_inserter(settings));
   return settings;
+}
+
+std::vector<std::string> settings_without_plan() {
+  return {"workload.pipeline_layers=even", "workload.parallel.shard=0"};
 }
 
 std::vector<Plan> all_plans(const workload::TrainingSpec& base, std::int64_t devices, const PlanRanges& ranges) {

@@ -56,8 +56,10 @@ workload::TrainingSpec with_plan(const workload::TrainingSpec& base, const Plan&
 // The same as settings of the experiment (a.b=v).
 std::vector<std::string> settings_of(const workload::TrainingSpec& base, const Plan& plan);
 
-// Of an experiment whose plan is to be one rank.
+// Of an experiment whose plan is to be one rank; and those of them that no plan has, what belongs to the experiment's
+// own.
 std::vector<std::string> settings_of_one_rank();
+std::vector<std::string> settings_without_plan();
 
 // What the keys may be; empty: whatever makes sense.
 using PlanRanges = std::array<std::vector<std::int64_t>, kPlanKeyCount>;

@@ -2,6 +2,7 @@
 #include "study/search/search.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -96,10 +97,8 @@ class Searcher {
         progress_(progress),
         settings_(request.settings),
         experiments_(request.file, settings_, files) {
-    Diagnostics diagnostics;
-    base_ = load_base(diagnostics);
+    base_ = load_base();
     check_searchable(*base_, request.file);
-    search_.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
     const Bytes capacity = std::ranges::min(base_->devices, {}, &system::DeviceSpec::memory_capacity).memory_capacity;
     search_.capacity = Bytes(static_cast<std::int64_t>(static_cast<double>(capacity.count()) * request.most_memory));
     search_.device_memory = capacity;
@@ -118,7 +117,7 @@ class Searcher {
     simulate();
     if (search_.simulated == 0) refuse_all();
     for (std::size_t i = 0; i < std::min(search_.asked, search_.simulated); ++i)
-      search_.settings.push_back(settings_of(training_of(*base_), search_.found[i].plan));
+      search_.settings.push_back(settings_from(search_.found[i].plan));
     if (const auto kind = job_kind(*base_))
       if (const std::vector<MeasuredError> errors = shipped_errors(training_runs(), files_); !errors.empty())
         search_.interval = time_interval(interval_of(*kind, errors, training_runs()), *search_.found.front().time);
@@ -127,27 +126,37 @@ class Searcher {
 
  private:
   // Without the plan of the experiment, where that cannot be on its cluster.
-  std::unique_ptr<experiment::Experiment> load_base(Diagnostics& diagnostics) {
-    const auto load = [&](const std::vector<std::string>& settings, Diagnostics& problems) {
-      return std::make_unique<experiment::Experiment>(
+  std::unique_ptr<experiment::Experiment> load_base() {
+    const auto load = [&](const std::vector<std::string>& settings) {
+      Diagnostics problems;
+      auto base = std::make_unique<experiment::Experiment>(
           experiment::load_experiment(request_.file, settings, files_, problems));
+      search_.warnings.assign(problems.problems().begin(), problems.problems().end());
+      return base;
     };
     try {
-      return load(settings_, diagnostics);
+      return load(settings_);
     } catch (const InputError& error) {
       std::vector<std::string> settings = settings_;
       for (const std::string& setting : settings_of_one_rank()) settings.push_back(setting);
-      Diagnostics others;
       try {
-        std::unique_ptr<experiment::Experiment> base = load(settings, others);
+        std::unique_ptr<experiment::Experiment> base = load(settings);
         if (base->jobs.size() != 1 || !base->jobs.front().workload.training) throw error;
         search_.given_refusal = error.problems().front().message;
         settings_ = std::move(settings);
+        dropped_ = settings_without_plan();
         return base;
       } catch (const InputError&) {
         throw error;  // it is not the plan
       }
     }
+  }
+
+  // As `run --set` takes them, of the experiment as it is.
+  std::vector<std::string> settings_from(const Plan& plan) const {
+    std::vector<std::string> settings = dropped_;
+    std::ranges::copy(settings_of(training_of(*base_), plan), std::back_inserter(settings));
+    return settings;
   }
 
   std::string refusal_of(const workload::TrainingSpec& training) const {
@@ -365,6 +374,7 @@ class Searcher {
   const ConfigFiles& files_;
   const SearchProgress& progress_;
   std::vector<std::string> settings_;  // of all plans
+  std::vector<std::string> dropped_;   // what of the experiment's own plan they do without
   Experiments experiments_;
   std::unique_ptr<experiment::Experiment> base_;
   std::string failure_;  // of the first simulation that failed

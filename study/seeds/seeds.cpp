@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/quantile.h"
 #include "core/config/quantity_text.h"
 #include "core/in_parallel.h"
 #include "experiment/experiment.h"
@@ -98,8 +99,7 @@ std::string above_text(Duration time, Duration undisturbed) {
 
 Duration SeedDistribution::percentile(unsigned percent) const {
   const std::vector<Duration> times = sorted_times(*this);
-  const std::size_t at = (times.size() * percent + 99) / 100;
-  return times[std::max<std::size_t>(at, 1) - 1];
+  return times[place_of_percentile(percent, times.size())];
 }
 
 Duration SeedDistribution::mean() const {

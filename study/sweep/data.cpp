@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The points of a sweep for programs: CSV and JSON.
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 
@@ -15,6 +16,15 @@ namespace orrery::study {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kPoint = "point", kError = "error";
+constexpr std::array<std::string_view, 6> kBefore = {"iteration_time_s",     "mfu",
+                                                     "tokens_per_s_per_gpu", "samples_per_s_per_gpu",
+                                                     "model_tflops_per_gpu", "memory_peak_bytes"};
+constexpr std::array<std::string_view, 4> kOfWholeTraining = {"training_days", "device_years", "energy_kwh", "cost"};
+constexpr std::array<std::string_view, 8> kBehind = {"compute_s", "bubble_s",           "wait_s",
+                                                     "idle_s",    "busiest_link_class", "busiest_link_utilisation",
+                                                     "bound_by",  "bound_share"};
 
 // What one point says, by column; a column it has nothing for is left out.
 struct PointData {
@@ -149,15 +159,26 @@ std::map<std::string, NamedValue> figures_of(const SweepPoint& point) {
   return figures;
 }
 
+bool is_point_column(std::string_view name) {
+  const auto is_of = [&](std::string_view before) { return name.starts_with(before) && name.ends_with("_s"); };
+  const std::vector<std::string> columns = point_columns();
+  return std::ranges::find(columns, name) != columns.end() || is_of("exposed_") || is_of("time_alone_") ||
+         is_of("time_together_");
+}
+
+std::vector<std::string> point_columns() {
+  std::vector<std::string> columns = {std::string(kPoint), std::string(kError)};
+  for (const std::span<const std::string_view> part :
+       {std::span<const std::string_view>(kBefore), {kOfWholeTraining}, {kBehind}})
+    columns.insert(columns.end(), part.begin(), part.end());
+  return columns;
+}
+
 PointTable point_table(const Sweep& sweep, std::span<const SweepPoint> points) {
-  std::vector<std::string> before = {"iteration_time_s",     "mfu",
-                                     "tokens_per_s_per_gpu", "samples_per_s_per_gpu",
-                                     "model_tflops_per_gpu", "memory_peak_bytes"};
-  const std::vector<std::string> behind = {"compute_s", "bubble_s",           "wait_s",
-                                           "idle_s",    "busiest_link_class", "busiest_link_utilisation",
-                                           "bound_by",  "bound_share"};
+  std::vector<std::string> before(kBefore.begin(), kBefore.end());
+  const std::vector<std::string> behind(kBehind.begin(), kBehind.end());
   const std::vector<PointData> data = data_of(sweep, points);
-  for (const char* key : {"training_days", "device_years", "energy_kwh", "cost"})
+  for (const std::string_view key : kOfWholeTraining)
     if (std::ranges::any_of(data, [&](const PointData& point) { return point.figures.contains(key); }))
       before.emplace_back(key);
   for (const PointData& point : data)
@@ -167,12 +188,12 @@ PointTable point_table(const Sweep& sweep, std::span<const SweepPoint> points) {
   std::set<std::string> families;
   for (const PointData& point : data)
     for (const auto& [family, time] : point.exposed.items()) families.insert(family);
-  PointTable table{{"point"}, {}};
+  PointTable table{{std::string(kPoint)}, {}};
   for (const SweepAxis& axis : sweep.axes) table.columns.push_back(axis.name);
   std::ranges::copy(before, std::back_inserter(table.columns));
   for (const std::string& family : families) table.columns.push_back("exposed_" + family + "_s");
   std::ranges::copy(behind, std::back_inserter(table.columns));
-  table.columns.emplace_back("error");
+  table.columns.emplace_back(kError);
   for (std::size_t number = 0; number < data.size(); ++number) {
     if (!points[number].was_begun()) continue;
     const PointData& point = data[number];

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -16,6 +17,11 @@ namespace orrery::study {
 
 // Of a point that ran: "iteration_time_s", "exposed_tensor_s", "bound_by", ...
 std::map<std::string, NamedValue> figures_of(const SweepPoint& point);
+
+// Whether points.csv may have a column of this name, and those that most have; beside them there are kinds of
+// communication ("exposed_tensor_s") and jobs ("time_alone_a_s").
+bool is_point_column(std::string_view name);
+std::vector<std::string> point_columns();
 
 // A line for each point that was begun; null where it has nothing.
 struct PointTable {

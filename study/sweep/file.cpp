@@ -12,12 +12,12 @@
 #include "core/suggest.h"
 #include "experiment/experiment.h"
 #include "experiment/recorded_run.h"
+#include "study/sweep/data.h"
 #include "study/sweep/layout.h"
 
 namespace orrery::study {
 namespace {
 
-constexpr std::size_t kMostPoints = 100'000;
 using Kind = ConfigValue::Kind;
 
 // "8", "dgx-a100"; what is no plain value in the notation of JSON.
@@ -111,6 +111,13 @@ void read_axis(Section& section, SweepAxis& axis) {
   if (has_settings && axis.choices.empty()) section.error("settings", "an axis has at least one setting");
 }
 
+// Data bases do not tell columns apart by it.
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
+
 void read_axes(Section& section, Sweep& sweep) {
   section.list("vary", "the axes; every combination of their values is a point, the first axis is the slowest",
                [&](Section& axis) { read_axis(axis, sweep.axes.emplace_back()); });
@@ -120,9 +127,14 @@ void read_axes(Section& section, Sweep& sweep) {
   std::size_t points = 1;
   for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
     const SweepAxis& axis = sweep.axes[i];
-    const auto same = std::ranges::find(sweep.axes, axis.name, &SweepAxis::name);
+    const auto same = std::ranges::find(sweep.axes, lower_case(axis.name),
+                                        [](const SweepAxis& other) { return lower_case(other.name); });
     if (!axis.name.empty() && same - sweep.axes.begin() < static_cast<std::ptrdiff_t>(i))
       diagnostics.error(axis.where, fmt::format("two axes are called '{}'", axis.name), "give one of them a 'name'");
+    if (is_point_column(lower_case(axis.name)))
+      diagnostics.error(axis.where,
+                        fmt::format("an axis cannot be called '{}', as a figure of points.csv is", axis.name),
+                        "give it another 'name'");
     points *= std::max<std::size_t>(axis.choices.size(), 1);
     if (points > kMostPoints)
       return diagnostics.error(axis.where, fmt::format("more than {} points", kMostPoints), "vary less at once");

@@ -62,6 +62,8 @@ struct SweepLayout {
   std::optional<std::size_t> top;  // so many lines
 };
 
+inline constexpr std::size_t kMostPoints = 100'000;  // combinations of axes
+
 struct Sweep {
   std::string file;
   std::string title;

@@ -111,7 +111,7 @@ void read_layout(Section& section, Sweep& sweep) {
   std::vector<Constraint> constraints;
   try {
     for (const std::string& text : where) constraints.emplace_back(text, section.where("where"));
-    if (sweep.combinations() > 0) keep_points(sweep, constraints);
+    if (sweep.combinations() > 0 && sweep.combinations() <= kMostPoints) keep_points(sweep, constraints);
   } catch (const InputError& error) {
     for (const Problem& problem : error.problems()) section.error("where", problem.message, problem.hint);
   }

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/quantile.h"
 #include "core/suggest.h"
 #include "study/sweep/data.h"
 
@@ -121,7 +122,30 @@ std::vector<SweepLine> all_lines(const Sweep& sweep, std::span<const SweepPoint>
   return lines;
 }
 
+// What points may have: axes, columns of the table, those of points.csv.
+std::vector<std::string> likely_names(const Sweep& sweep) {
+  std::vector<std::string> names = sweep.axis_names();
+  for (const Figure& one : kFigures) names.emplace_back(one.column);
+  std::ranges::copy(point_columns(), std::back_inserter(names));
+  return names;
+}
+
 }  // namespace
+
+void check_view(const Sweep& sweep) {
+  const SweepLayout& layout = sweep.layout;
+  std::vector<std::string> names = likely_names(sweep);
+  for (const Constraint& constraint : layout.where) {
+    std::vector<std::string> all = names;
+    for (const std::string& word : constraint.words())
+      if (is_point_column(word)) all.push_back(word);
+    constraint.check(all);
+  }
+  const std::string name = layout.sort.substr(layout.sort.starts_with('-') ? 1 : 0);
+  if (name.empty() || is_point_column(name) || std::ranges::find(names, name) != names.end()) return;
+  throw InputError(layout.sort_where, fmt::format("unknown figure '{}' to sort by", printable(name, 40)),
+                   suggestion(name, names));
+}
 
 SweepLines lines_of(const Sweep& sweep, std::span<const SweepPoint> points) {
   const SweepLayout& layout = sweep.layout;
@@ -133,15 +157,13 @@ SweepLines lines_of(const Sweep& sweep, std::span<const SweepPoint> points) {
   if (layout.where.empty() && layout.sort.empty() && !layout.top) return found;
   const Figures figures(sweep, points);
   const std::vector<std::string> names = figures.names();
-  for (const Constraint& constraint : layout.where) {
-    constraint.check(names);
-    std::erase_if(found.lines, [&](const SweepLine& line) {
-      return std::ranges::none_of(line, [&](const SweepCell& cell) {
-        return !cell.points.empty() &&
-               constraint.holds([&](std::string_view name) { return figures.value(cell.median(), name); });
-      });
+  for (const Constraint& constraint : layout.where) constraint.check(names);
+  const auto meets_all = [&](const SweepCell& cell) {
+    return !cell.points.empty() && std::ranges::all_of(layout.where, [&](const Constraint& constraint) {
+      return constraint.holds([&](std::string_view name) { return figures.value(cell.median(), name); });
     });
-  }
+  };
+  std::erase_if(found.lines, [&](const SweepLine& line) { return std::ranges::none_of(line, meets_all); });
   if (!layout.sort.empty()) sort_lines(sweep, figures, found.lines);
   if (layout.top && found.lines.size() > *layout.top) found.lines.resize(*layout.top);
   return found;
@@ -153,8 +175,8 @@ TimeSpread spread_of(const SweepCell& cell, std::span<const SweepPoint> points) 
   Int128 sum = 0;
   for (std::size_t i = 0; i < count; ++i) sum += time(i).count();
   const auto mean = (sum + static_cast<Int128>(count / 2)) / static_cast<Int128>(count);
-  return {Duration(static_cast<std::int64_t>(mean)), time((count - 1) / 2), time((99 * count + 99) / 100 - 1),
-          time(count - 1)};
+  return {Duration(static_cast<std::int64_t>(mean)), time(place_of_percentile(50, count)),
+          time(place_of_percentile(99, count)), time(count - 1)};
 }
 
 }  // namespace orrery::study

@@ -27,6 +27,9 @@ struct SweepLines {
   std::vector<SweepLine> lines;
 };
 
+// Before there are results: throws InputError where no result can have what is asked for.
+void check_view(const Sweep& sweep);
+
 // Throws InputError where figures that are asked for are not there.
 SweepLines lines_of(const Sweep& sweep, std::span<const SweepPoint> points);
 

@@ -3,6 +3,7 @@
 """sweep_test.py PROGRAM: sweeps end with the right exit code, write what they should, and the same bytes whatever --jobs."""
 import csv
 import json
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -68,6 +69,7 @@ def check_smoke(program, checks, folder):
                  "--out has a result of each of 24 points", sorted(one))
     checks.check(one["table.txt"].decode() == outcomes[0].stdout, "table.txt is what is printed")
     rows = list(csv.DictReader(one["points.csv"].decode().splitlines()))
+    check_same_points(checks, Path(folder), one, rows)
     checks.check(document["schema"] == "orrery.sweep/1" and len(document["points"]) == len(rows) == 24,
                  "JSON and CSV have 24 points", len(rows))
     checks.check(one["result.json"] == (Path(folder) / "1.json").read_bytes(), "--out has the document")
@@ -94,6 +96,28 @@ def check_point(checks, number, row, point, result):
     ranks = result["ranks"]
     compute = sum(part["compute_s"] * part["ranks"] for part in result["breakdown"]) / ranks
     checks.check(abs(compute - point["compute_s"]) < 1e-9, f"{where}: compute is the mean over ranks", compute)
+
+
+def check_same_points(checks, folder, files, rows):
+    """The data base and the JSON lines have what the CSV has."""
+    (folder / "copy.sqlite").write_bytes(files["points.sqlite"])
+    with sqlite3.connect(folder / "copy.sqlite") as base:
+        base.row_factory = sqlite3.Row
+        found = [dict(row) for row in base.execute("SELECT * FROM points ORDER BY point")]
+    found = [{key: plain(value) for key, value in row.items()} for row in found]
+    same = [{key: plain(value) for key, value in row.items()} for row in rows]
+    checks.check(found == same, "the data base has what the CSV has", found[:1] + same[:1])
+    lines = [json.loads(line) for line in files["points.jsonl"].decode().splitlines()]
+    checks.check([line["iteration_time_s"] for line in lines] == [float(row["iteration_time_s"]) for row in rows],
+                 "the JSON lines have what the CSV has", lines[:1])
+
+
+def plain(value):
+    """Of a cell: a number, or a text, empty where there is nothing."""
+    try:
+        return "" if value is None else float(value)
+    except ValueError:
+        return value
 
 
 def check_question(checks, points):

@@ -45,6 +45,8 @@ TEST_CASE("a signal that ends a program is its exit code") {
 TEST_CASE("a program that is not there or does not end is an error with its name") {
   CHECK_THROWS_WITH(run({"/nowhere/sbatch"}), "/nowhere/sbatch: error: cannot be started: No such file or directory");
   // The child keeps the pipe open, too, and is killed with it.
+  CHECK_THROWS_WITH(run({"sh", "-c", "exec >&- 2>&-; sleep 60"}, std::chrono::seconds(1)),
+                    Catch::Matchers::Contains("did not answer within 1 s"));
   CHECK_THROWS_WITH(run({"sh", "-c", "sleep 60 & sleep 60"}, std::chrono::seconds(1)),
                     "sh: error: did not answer within 1 s");
 }

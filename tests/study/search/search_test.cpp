@@ -275,6 +275,16 @@ TEST_CASE("a plan of the experiment that cannot be on its cluster is told, and t
   const Search search = search_plans(request, kFiles);
   REQUIRE(search.given_refusal);
   CHECK_THAT(search_text(search), Contains("the plan of the experiment is not compared: "));
+  // What is told of the best is of the experiment as it is, whatever else its own plan has.
+  job.more = "  parallel: {pipeline: 2, data: 3}\n  pipeline_layers: [2, 6]\n" + jobs()[6].more;
+  const SearchRequest uneven{file_of(job), {}, {}, {}, 1, 1};
+  const Search found = search_plans(uneven, kFiles);
+  REQUIRE(found.given_refusal);
+  Diagnostics diagnostics;
+  const auto again = experiment::load_experiment(uneven.file, found.settings.front(), kFiles, diagnostics);
+  CHECK(plan_of(training_of(again)) == found.found.front().plan);
+  CHECK(report::iteration_time(experiment::run_experiment(again, true, diagnostics).result) ==
+        found.found.front().time);
   job.batch = 0;
   CHECK_THROWS_WITH(search_plans({file_of(job), {}}, kFiles), Contains("batch"));
 }

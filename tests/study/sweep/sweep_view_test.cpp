@@ -141,7 +141,6 @@ TEST_CASE("points are the same as CSV, as JSON lines and in a data base") {
   const std::string base = sweep_sqlite(sweep, points);
   CHECK(base.starts_with("SQLite format 3"));
   CHECK(base == sweep_sqlite(sweep, points));
-  CHECK(base.find("iteration_time_s") != std::string::npos);
 }
 
 TEST_CASE("a value that has no points left is not one that all are refused with") {
@@ -158,4 +157,46 @@ TEST_CASE("a value that has no points left is not one that all are refused with"
   const std::vector<Problem> problems = refused_values(refused, some);
   REQUIRE(problems.size() == 1);
   CHECK_THAT(problems.front().message, Contains("none of the 3 points with pipeline '2' can be simulated"));
+}
+
+TEST_CASE("one point of a line has to meet all constraints") {
+  const Sweep sweep = load("where: [seed = 1, tensor <= 2, pipeline <= 2]\ncompare: pipeline\nshow: iteration_time\n");
+  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  const auto time = [&](std::size_t point) { return seconds(points[point].figures->iteration_time); };
+  REQUIRE(time(0) != time(1));
+  const auto lines = [&](double least, double most) {
+    Sweep other = sweep;
+    change_view(other,
+                {.where = {fmt::format("iteration_time_s >= {}", least), fmt::format("iteration_time_s <= {}", most)}});
+    return lines_of(other, points).lines.size();
+  };
+  CHECK(lines(time(0), time(0)) == 1);
+  CHECK(lines(std::max(time(1), time(3)) * 1.01, 1e9) == 0);
+  CHECK(lines((time(0) + time(1)) / 2, (time(0) + time(1)) / 2) == 0);  // one is below, the other above
+}
+
+TEST_CASE("figures that no point can have are told before anything is simulated") {
+  CHECK_NOTHROW(check_view(load("where: [exposed_tensor_s > 0, cost < 5]\nsort: -exposed_data_s\n")));
+  CHECK_THROWS_WITH(check_view(load("where: mfuu > 0\n")), Contains("unknown name 'mfuu'") && Contains("'mfu'"));
+  CHECK_THROWS_WITH(check_view(load("sort: mfuu\n")), Contains("sweep.yaml:") && Contains("unknown figure 'mfuu'"));
+}
+
+TEST_CASE("axes are not called as figures are, nor as each other but for capitals") {
+  const auto with_axis = [&](const std::string& name) {
+    return load(fmt::format("  - {{name: {}, key: workload.batch.micro, values: [1]}}\n", name));
+  };
+  CHECK_NOTHROW(with_axis("memory"));
+  for (const char* name : {"point", "Point", "MFU", "iteration_time_s", "exposed_tensor_s", "error"})
+    CHECK_THROWS_WITH(with_axis(name),
+                      Contains("an axis cannot be called") && Contains("hint: give it another 'name'"));
+  CHECK_THROWS_WITH(with_axis("Tensor"), Contains("two axes are called 'Tensor'"));
+}
+
+TEST_CASE("too many combinations are refused at once, constraints or not") {
+  std::string values = "[0";
+  for (int i = 1; i < 3000; ++i) values += fmt::format(", {}", i);
+  std::string more;
+  for (const char* name : {"a", "b", "c"})
+    more += fmt::format("  - {{name: {}, key: perturb.ranks.{}.start, values: {}]}}\n", name, name[0] - 'a', values);
+  CHECK_THROWS_WITH(load(more + "where: a < 5\n"), Contains("more than 100000 points"));
 }
