@@ -171,7 +171,7 @@ TEST_CASE("one point of a line has to meet all constraints") {
     return lines_of(other, points).lines.size();
   };
   CHECK(lines(time(0), time(0)) == 1);
-  CHECK(lines(std::max(time(1), time(3)) * 1.01, 1e9) == 0);
+  CHECK(lines(1.01 * std::max({time(0), time(1), time(2), time(3)}), 1e9) == 0);
   CHECK(lines((time(0) + time(1)) / 2, (time(0) + time(1)) / 2) == 0);  // one is below, the other above
 }
 
