@@ -67,6 +67,11 @@ std::vector<std::vector<Phase>> CollectivePlanner::plan(const Node& node, std::u
         "set model-shared-bus to 0, or cut collectives into more chunks with preferred-dataset-splits");
   // The last chunk is not shortened.
   const std::uint64_t chunks = bytes / chunk + (bytes % chunk != 0 ? 1 : 0);
+  if (node.comm == CommKind::kAllGather && bytes_gathered(route, chunk) >= 0x1p64)
+    throw InputError({trace_of(inputs_.flags.workload, rank_)},
+                     fmt::format("node {}: an all-gather of {} bytes from each rank has a result of 2^64 bytes or more",
+                                 node.id, node.bytes),
+                     "comm_size of an all-gather is what each rank gives");
   std::vector<std::vector<Phase>> plan;
   for (std::uint64_t i = 0; i < chunks; ++i) plan.push_back(phases_of(route, node.comm, chunk));
   if (plan.front().empty())
@@ -96,6 +101,14 @@ CollectivePlanner::Route CollectivePlanner::route_of(const Node& node, std::uint
   for (std::uint32_t d = 0; d < route.algorithms.size(); ++d)
     if (is_flat || group != 0 || (node.dimensions & 1u << d) != 0) route.dimensions.push_back(d);
   return route;
+}
+
+double CollectivePlanner::bytes_gathered(const Route& route, std::uint64_t bytes) const {
+  auto gathered = static_cast<double>(bytes);
+  if (route.members != nullptr) return gathered * static_cast<double>(route.members->size());
+  for (const std::uint32_t dimension : route.dimensions)
+    gathered *= route.algorithms[dimension].flat ? inputs_.network.npus : inputs_.network.dimensions[dimension].size;
+  return gathered;
 }
 
 std::vector<Phase> CollectivePlanner::custom_phases(const std::string& prefix, const Route& route, CommKind comm) {

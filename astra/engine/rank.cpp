@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "astra/engine/bus.h"
 #include "core/assert.h"
 
@@ -220,6 +222,9 @@ void Rank::issue(std::uint32_t index) {
   const bool replays = world_->inputs.system.replay_only || node.kind == NodeKind::kCompute ||
                        (node.kind == NodeKind::kCollective && node.comm == CommKind::kBroadcast);
   if (replays) {
+    if (node.duration > kEndOfTime - now)
+      refuse_too_long({trace_of(world_->inputs.flags.workload, number_)}, "duration_micros",
+                      fmt::format("node {} of rank {}", node.id, number_), static_cast<double>(node.duration));
     world_->timers.set(agent_, node.duration, {TimerKind::kComputed, false, index, 0, 0});
     if (node.kind == NodeKind::kCompute && !node.on_host) compute_time_ += node.duration;
   } else if (node.kind == NodeKind::kMemory) {
@@ -275,10 +280,14 @@ void Rank::fire(const Timer& timer) {
       if (!timer.reduces) return streams_[timer.a]->run(PhaseEvent::kHeld);
       // Two reads and a write.
       const double bandwidth = world_->inputs.system.memory_bandwidth;
-      const Ticks pass = bandwidth > 0 ? static_cast<Ticks>(static_cast<double>(timer.bytes) / bandwidth) : 0;
+      const double pass = bandwidth > 0 ? static_cast<double>(timer.bytes) / bandwidth : 0;
+      whole_ticks(3 * pass, world_->events.now(), [&] {
+        refuse_too_long(world_->inputs.system.where("local-mem-bw"), "local-mem-bw",
+                        fmt::format("a reduction of {} bytes", timer.bytes), 3 * pass);
+      });
       Timer reduced = timer;
       reduced.reduces = false;
-      return world_->timers.set(agent_, 3 * pass, reduced);
+      return world_->timers.set(agent_, 3 * static_cast<Ticks>(pass), reduced);
     }
     case TimerKind::kCustomComputed:
       return streams_[timer.a]->run(PhaseEvent::kNodeDone, timer.b);
