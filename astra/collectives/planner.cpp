@@ -67,9 +67,9 @@ std::vector<std::vector<Phase>> CollectivePlanner::plan(const Node& node, std::u
         "set model-shared-bus to 0, or cut collectives into more chunks with preferred-dataset-splits");
   // The last chunk is not shortened.
   const std::uint64_t chunks = bytes / chunk + (bytes % chunk != 0 ? 1 : 0);
-  if (node.comm == CommKind::kAllGather && bytes_gathered(route, chunk) >= 0x1p64)
+  if (node.comm == CommKind::kAllGather && !gathers(route, chunk))
     throw InputError({trace_of(inputs_.flags.workload, rank_)},
-                     fmt::format("node {}: an all-gather of {} bytes from each rank has a result of 2^64 bytes or more",
+                     fmt::format("node {}: an all-gather of {} bytes from each rank has messages of 2^64 bytes or more",
                                  node.id, node.bytes),
                      "comm_size of an all-gather is what each rank gives");
   std::vector<std::vector<Phase>> plan;
@@ -103,12 +103,18 @@ CollectivePlanner::Route CollectivePlanner::route_of(const Node& node, std::uint
   return route;
 }
 
-double CollectivePlanner::bytes_gathered(const Route& route, std::uint64_t bytes) const {
-  auto gathered = static_cast<double>(bytes);
-  if (route.members != nullptr) return gathered * static_cast<double>(route.members->size());
-  for (const std::uint32_t dimension : route.dimensions)
-    gathered *= route.algorithms[dimension].flat ? inputs_.network.npus : inputs_.network.dimensions[dimension].size;
-  return gathered;
+bool CollectivePlanner::gathers(const Route& route, std::uint64_t bytes) const {
+  for (std::size_t left = route.dimensions.size(); left > 0; --left) {
+    const std::uint32_t dimension = route.dimensions[left - 1];
+    const Algorithm& algorithm = route.algorithms[dimension];
+    const std::uint64_t ranks = route.members != nullptr ? route.members->size()
+                                : algorithm.flat         ? inputs_.network.npus
+                                                         : inputs_.network.dimensions[dimension].size;
+    const std::uint64_t growth = left > 1 ? ranks : algorithm.kind == AlgorithmKind::kHalvingDoubling ? ranks / 2 : 1;
+    if (bytes > UINT64_MAX / growth) return false;
+    bytes *= growth;
+  }
+  return true;
 }
 
 std::vector<Phase> CollectivePlanner::custom_phases(const std::string& prefix, const Route& route, CommKind comm) {

@@ -225,15 +225,13 @@ Groups read_groups(const Flags& flags, std::uint32_t npus, std::vector<Problem>&
     std::vector<std::uint32_t>& ranks = groups[id];
     for (const nlohmann::json& rank : value) {
       const bool fits = rank.is_number_integer() && rank.get<std::int64_t>() >= 0 && rank.get<std::int64_t>() < npus;
-      if (!fits)
-        file.fail(key,
-                  fmt::format("group {} names rank {}, but the network has ranks 0 to {}", id, rank.dump(), npus - 1));
+      if (!fits) file.fail(key, fmt::format("names rank {}, but the network has ranks 0 to {}", rank.dump(), npus - 1));
       ranks.push_back(rank.get<std::uint32_t>());
     }
     std::vector<std::uint32_t> sorted = ranks;
     std::ranges::sort(sorted);
     if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
-      file.fail(key, fmt::format("group {} names rank {} twice", id, *twice));
+      file.fail(key, fmt::format("names rank {} twice", *twice));
   }
   return groups;
 }
