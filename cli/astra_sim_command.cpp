@@ -139,8 +139,18 @@ void add_astra_flags(CLI::App& command, AstraOptions& options) {
   add("--num-queues-per-dim", flags.queues_per_dimension, "Queues of each network dimension (default: 1)", "N")
       ->check(CLI::Range(1, 1024).description(""));
   add("--injection-scale", flags.injection_scale, "Factor of endpoint-delay (default: 1)", "X")
-      ->check(CLI::Range(0.0, 1e6).description(""));
-  command.add_flag("--rendezvous-protocol", flags.rendezvous, "A receiver first sends 8,192 bytes (default: false)");
+      ->check(CLI::Validator(
+          [](const std::string& value) {
+            double factor = 0;
+            const bool is_factor = CLI::detail::lexical_cast(value, factor) && factor >= 0 && factor <= 1e6;
+            return is_factor ? std::string() : fmt::format("{} is no number from 0 to 1e6", printable(value));
+          },
+          ""));
+  // Alone it is true, as there.
+  add("--rendezvous-protocol", flags.rendezvous, "A receiver first sends 8,192 bytes (default: false)", "BOOL")
+      ->expected(0, 1)
+      ->default_str("true")
+      ->option_text("[BOOL]");
   add("--compute-scale", options.compute_scale, "Accepted; ASTRA-sim does nothing with it", "X");
   add("--comm-scale", options.comm_scale, "Accepted; ASTRA-sim does nothing with it", "X");
   add("--logging-configuration", options.logging_configuration, "Accepted; there is no such log", "FILE");

@@ -54,20 +54,23 @@ constexpr const char* kFooter =
     "The result goes to standard output, everything else to standard error.";
 
 // The shipped configurations: where the environment says, or where the build or the installation put them.
-std::filesystem::path configs_folder() {
+// Empty where there are none, and why in `problem`.
+std::filesystem::path configs_folder(std::optional<orrery::InputError>& problem) {
   std::error_code code;
   if (const char* folder = std::getenv("ORRERY_CONFIGS"); folder != nullptr && *folder != '\0') {
     if (std::filesystem::is_directory(std::filesystem::path(folder) / "devices", code)) return folder;
-    throw orrery::InputError({folder}, "is not a folder of configurations: it has no folder 'devices'",
-                             "the environment variable ORRERY_CONFIGS names it");
+    problem.emplace(orrery::Location{folder}, "is not a folder of configurations: it has no folder 'devices'",
+                    "the environment variable ORRERY_CONFIGS names it");
+    return {};
   }
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", code);
   for (const char* place : {"configs", ORRERY_INSTALLED_CONFIGS}) {
     const std::filesystem::path folder = std::filesystem::canonical(program.parent_path() / place, code);
     if (!code && std::filesystem::is_directory(folder / "devices", code)) return folder;
   }
-  throw orrery::InputError({program.string()}, "finds no configurations beside itself",
-                           "name their folder in the environment variable ORRERY_CONFIGS");
+  problem.emplace(orrery::Location{program.string()}, "finds no configurations beside itself",
+                  "name their folder in the environment variable ORRERY_CONFIGS");
+  return {};
 }
 
 // An option whose value is empty is no option that was left out: mostly a variable of a script that is not set.
@@ -173,7 +176,12 @@ int run(int argc, char** argv) {
   app.footer(kFooter);
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
-  orrery::cli::Session session(configs_folder());
+  std::optional<orrery::InputError> no_configs;
+  orrery::cli::Session session(configs_folder(no_configs));
+  // ASTRA-sim's files need none.
+  app.parse_complete_callback([&] {
+    if (no_configs && !app.got_subcommand("astra-sim")) throw *no_configs;
+  });
   orrery::cli::add_run_command(app, session);
   orrery::cli::add_compare_command(app, session);
   orrery::cli::add_explain_command(app, session);

@@ -128,6 +128,14 @@ std::uint64_t messages_at_once(const Inputs& inputs, const Uses& uses) {
   return most;
 }
 
+// Whether a collective goes round all ranks whatever their dimensions: oneRing, oneDirect, a custom one.
+bool has_flat_ring(const Inputs& inputs, const Uses& uses) {
+  return std::ranges::any_of(uses.collectives, [&](const Use& use) {
+    const std::vector<Algorithm>& algorithms = algorithms_of(inputs, use.comm);
+    return is_whole(inputs, use) && (use.is_custom || (!algorithms.empty() && algorithms.front().flat));
+  });
+}
+
 void add_chunks(const Inputs& inputs, const Uses& uses, std::vector<std::string>& notes) {
   const std::uint64_t splits = inputs.system.splits;
   double worst = 0;
@@ -147,9 +155,9 @@ void add_chunks(const Inputs& inputs, const Uses& uses, std::vector<std::string>
     }
   }
   if (worst >= 0.001)
-    notes.push_back(
-        fmt::format("{} bytes in {} chunks: the last chunk is not shortened, so that {:.3g} % more is moved", size,
-                    splits, 100 * worst));
+    notes.push_back(fmt::format("{} bytes in {} chunks: the last chunk is not shortened, so that {} % more is moved",
+                                size, splits,
+                                worst < 10 ? fmt::format("{:.3g}", 100 * worst) : fmt::format("{:.0f}", 100 * worst)));
 }
 
 }  // namespace
@@ -183,7 +191,8 @@ std::vector<std::string> departures(const Inputs& inputs, const Job& job) {
     notes.push_back("NPUs on the way of a Ring store a whole message before they send it on");
   if (is_aware && talks && inputs.network.dimensions.front().topology == TopologyKind::kFullyConnected)
     notes.push_back("FullyConnected gives each pair of NPUs a link of its own at the full bandwidth");
-  if (!is_aware && inputs.network.dimensions.size() > 1 && (!uses.groups.empty() || uses.sends))
+  const bool crosses_dimensions = !uses.groups.empty() || uses.sends || has_flat_ring(inputs, uses);
+  if (!is_aware && inputs.network.dimensions.size() > 1 && crosses_dimensions)
     notes.push_back("a message between ranks that differ in several dimensions is charged the first of them only");
   if (!uses.groups.empty() && inputs.system.endpoint_delay != 10)
     notes.push_back(fmt::format("communicator groups have an endpoint delay of 10 ns in place of {} ns",

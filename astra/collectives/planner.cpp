@@ -67,6 +67,11 @@ std::vector<std::vector<Phase>> CollectivePlanner::plan(const Node& node, std::u
         "set model-shared-bus to 0, or cut collectives into more chunks with preferred-dataset-splits");
   // The last chunk is not shortened.
   const std::uint64_t chunks = bytes / chunk + (bytes % chunk != 0 ? 1 : 0);
+  if (node.comm == CommKind::kAllGather && !gathers(route, chunk))
+    throw InputError({trace_of(inputs_.flags.workload, rank_)},
+                     fmt::format("node {}: an all-gather of {} bytes from each rank has messages of 2^64 bytes or more",
+                                 node.id, node.bytes),
+                     "comm_size of an all-gather is what each rank gives");
   std::vector<std::vector<Phase>> plan;
   for (std::uint64_t i = 0; i < chunks; ++i) plan.push_back(phases_of(route, node.comm, chunk));
   if (plan.front().empty())
@@ -96,6 +101,20 @@ CollectivePlanner::Route CollectivePlanner::route_of(const Node& node, std::uint
   for (std::uint32_t d = 0; d < route.algorithms.size(); ++d)
     if (is_flat || group != 0 || (node.dimensions & 1u << d) != 0) route.dimensions.push_back(d);
   return route;
+}
+
+bool CollectivePlanner::gathers(const Route& route, std::uint64_t bytes) const {
+  for (std::size_t left = route.dimensions.size(); left > 0; --left) {
+    const std::uint32_t dimension = route.dimensions[left - 1];
+    const Algorithm& algorithm = route.algorithms[dimension];
+    const std::uint64_t ranks = route.members != nullptr ? route.members->size()
+                                : algorithm.flat         ? inputs_.network.npus
+                                                         : inputs_.network.dimensions[dimension].size;
+    const std::uint64_t growth = left > 1 ? ranks : algorithm.kind == AlgorithmKind::kHalvingDoubling ? ranks / 2 : 1;
+    if (bytes > UINT64_MAX / growth) return false;
+    bytes *= growth;
+  }
+  return true;
 }
 
 std::vector<Phase> CollectivePlanner::custom_phases(const std::string& prefix, const Route& route, CommKind comm) {

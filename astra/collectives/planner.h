@@ -57,6 +57,8 @@ class CollectivePlanner {
   Route route_of(const Node& node, std::uint64_t group) const;
   Phase phase_of(const Route& route, std::uint32_t dimension, CommKind comm, CommKind whole, Half half,
                  std::uint64_t bytes);
+  // Whether the messages of an all-gather of this chunk have sizes of 64 bits.
+  bool gathers(const Route& route, std::uint64_t bytes) const;
   std::vector<Phase> custom_phases(const std::string& prefix, const Route& route, CommKind comm);
   std::vector<Phase> phases_of(const Route& route, CommKind comm, std::uint64_t bytes);
   void take_queue(std::uint32_t dimension, Half half, Phase& phase);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "astra/engine/bus.h"
 
+#include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "core/assert.h"
 
@@ -174,7 +177,9 @@ void Bus::send_next(EndName name) {
 
 void Bus::set(EndName name, EndEvent event, double delay) {
   ORRERY_ASSERT(event != EndEvent::kNone);
-  const auto ticks = delay > 0 ? static_cast<Ticks>(delay) : 0;
+  const Ticks ticks = whole_ticks(std::max(delay, 0.0), events_->now(), [&] {
+    refuse_too_long(bus_.where_byte_gap, "G", fmt::format("a packet on the shared bus of rank {}", rank_), delay);
+  });
   timers_->set(rank_, ticks, {TimerKind::kBus, false, name, static_cast<std::uint32_t>(event), 0});
 }
 

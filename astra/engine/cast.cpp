@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::uint64_t kFirstAliasedGroup = 500;  // from here on streams of groups share tags with others
 
-// The classes of ranks that are alike, by their programs and by whom they send to: the coarsest partition in which all
-// ranks of a class have, slot by slot, peers of one class at one distance.
+// The classes of ranks that are alike, by their programs, their groups and whom they send to: the coarsest partition in
+// which all ranks of a class have, slot by slot, groups of one shape, and peers of one class at one distance.
 class Classes {
  public:
   Classes(const Inputs& inputs, const Job& job)
@@ -24,8 +24,8 @@ class Classes {
 
   // False where ranks cannot be folded.
   bool find() {
-    if (!folds_at_all()) return false;
-    std::size_t count = number([&](std::uint32_t rank) { return Signature{job_.ranks[rank].program}; });
+    if (!folds_at_all() || !find_shapes()) return false;
+    std::size_t count = number([&](std::uint32_t rank) { return own_signature(job_.ranks[rank]); });
     bool has_peers = std::ranges::any_of(job_.ranks, [](const RankProgram& rank) { return !rank.peers.empty(); });
     while (has_peers && count < class_of_.size()) {
       bool sound = true;
@@ -80,6 +80,12 @@ class Classes {
     return numbers.size();
   }
 
+  Signature own_signature(const RankProgram& rank) const {
+    Signature signature{rank.program};
+    for (const std::uint64_t group : rank.groups) signature.push_back(shape_of_.at(group));
+    return signature;
+  }
+
   Signature signature(std::uint32_t rank, const std::vector<std::uint32_t>& classes, bool& sound) const {
     Signature signature{classes[rank]};
     for (const std::uint32_t peer : job_.ranks[rank].peers) {
@@ -91,7 +97,7 @@ class Classes {
     return signature;
   }
 
-  // Whether all members of each group are of one class, know it by the same slot, and are placed alike around it.
+  // Whether all members of each group are of one class and know it by the same slot.
   bool groups_are_uniform() const {
     std::set<std::uint64_t> seen;
     for (const RankProgram& rank : job_.ranks)
@@ -101,24 +107,42 @@ class Classes {
   }
 
   bool is_uniform(std::uint64_t id, std::uint32_t slot) const {
-    if (id == 0 || inputs_.groups.at(id).size() == inputs_.network.npus)
-      // All ranks; each dimension looks the same from everywhere.
+    if (is_world(id))
       return std::ranges::all_of(job_.ranks, [&](const RankProgram& rank) { return knows(rank, id, slot); }) &&
              std::ranges::adjacent_find(class_of_, std::ranges::not_equal_to{}) == class_of_.end();
     const std::vector<std::uint32_t>& members = inputs_.groups.at(id);
     const std::uint32_t first = class_of_[members.front()];
-    for (const std::uint32_t member : members)
-      if (class_of_[member] != first || !knows(job_.ranks[member], id, slot)) return false;
-    return members.size() < 2 || is_round(members);
+    return std::ranges::all_of(members, [&](std::uint32_t member) {
+      return class_of_[member] == first && knows(job_.ranks[member], id, slot);
+    });
   }
+
+  bool is_world(std::uint64_t id) const { return id == 0 || inputs_.groups.at(id).size() == inputs_.network.npus; }
 
   static bool knows(const RankProgram& rank, std::uint64_t id, std::uint32_t slot) {
     return slot < rank.groups.size() && rank.groups[slot] == id;
   }
 
-  // Whether the distances that algorithms use are the same from every member.
-  bool is_round(const std::vector<std::uint32_t>& members) const {
+  // Numbers the shapes of all groups that are called. False where one does not look the same from each of its members;
+  // that of all ranks does, dimension by dimension.
+  bool find_shapes() {
+    std::map<Signature, std::uint32_t> numbers;
+    for (const RankProgram& rank : job_.ranks)
+      for (const std::uint64_t id : rank.groups) {
+        if (shape_of_.contains(id)) continue;
+        std::optional<Signature> shape{std::in_place};
+        if (!is_world(id) && !(shape = shape_of(inputs_.groups.at(id)))) return false;
+        shape_of_[id] =
+            numbers.try_emplace(std::move(*shape), static_cast<std::uint32_t>(numbers.size())).first->second;
+      }
+    return true;
+  }
+
+  // The size of a group and the distances that algorithms use, if these are the same from every member.
+  std::optional<Signature> shape_of(const std::vector<std::uint32_t>& members) const {
     const auto size = static_cast<std::uint32_t>(members.size());
+    Signature shape{size};
+    if (size == 1) return shape;
     std::vector<std::uint32_t> ahead{1};
     bool halves = false;
     for (const Implementation& implementation : inputs_.system.implementations) {
@@ -131,20 +155,22 @@ class Classes {
     if (ahead.back() != size - 1) ahead.push_back(size - 1);
     const auto is_same = [&](auto partner_of) {
       const UnsharedPaths::Distance distance = paths_.distance(members[0], members[partner_of(0)]);
+      shape.insert(shape.end(), {distance.dimension, distance.hops});
       for (std::uint32_t place = 1; place < size; ++place)
         if (paths_.distance(members[place], members[partner_of(place)]) != distance) return false;
       return true;
     };
     for (const std::uint32_t step : ahead)
-      if (!is_same([&](std::uint32_t place) { return (place + step) % size; })) return false;
+      if (!is_same([&](std::uint32_t place) { return (place + step) % size; })) return std::nullopt;
     for (std::uint32_t offset = 1; halves && offset < size; offset *= 2)
-      if (!is_same([&](std::uint32_t place) { return (place ^ offset) % size; })) return false;
-    return true;
+      if (!is_same([&](std::uint32_t place) { return (place ^ offset) % size; })) return std::nullopt;
+    return shape;
   }
 
   const Inputs& inputs_;
   const Job& job_;
   UnsharedPaths paths_;
+  std::map<std::uint64_t, std::uint32_t> shape_of_;  // by group
   std::vector<std::uint32_t> class_of_;
 };
 

@@ -13,6 +13,7 @@
 #include "astra/engine/flat_table.h"
 #include "astra/input/ticks.h"
 #include "core/assert.h"
+#include "core/error.h"
 
 namespace orrery::astra {
 
@@ -32,6 +33,9 @@ class EventQueue {
 
   void at(Ticks time, Event event) {
     ORRERY_ASSERT(time >= now_);
+    if (time > kEndOfTime)
+      throw InputError({}, "the simulated time goes beyond 2^63 ns (292 years)",
+                       "delays of the system, the network or the traces are too long");
     std::uint32_t& instant = instants_of_[{time}];
     if (instant == FlatTable<1>::kNone) {
       instant = take();
@@ -42,6 +46,7 @@ class EventQueue {
 
   bool empty() const { return times_.empty(); }
   Ticks next_time() const { return times_.top(); }
+  Event next() const { return instants_[instants_of_.find({times_.top()})].front(); }
 
   // Runs the events of the next instant, also those that join it meanwhile.
   template <class Run>
@@ -102,6 +107,8 @@ class Timers {
     }
     buckets_[bucket].push_back(timer);
   }
+
+  const Timer& first(const Event& event) const { return buckets_[event.b].front(); }
 
   // Runs those of an event of this kind, also those that join them meanwhile.
   template <class Run>

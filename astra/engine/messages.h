@@ -75,6 +75,7 @@ class Messages {
   // Completions of this class's own.
   void complete(const Completion& completion);
 
+  const Parcel& parcel(std::uint32_t place) const { return parcels_[place]; }  // on its way
   std::uint64_t count() const { return count_; }
   // Messages that arrived and for which nobody waits, by sender.
   struct Unclaimed {

@@ -9,12 +9,25 @@
 namespace orrery::astra {
 namespace {
 
+// Names what is more of it.
+[[noreturn]] void refuse_message(const Dimension& dimension, double latency, double transfer, std::uint64_t bytes,
+                                 std::uint32_t destination) {
+  const std::string what = fmt::format("a message of {} bytes to rank {}", bytes, destination);
+  if (latency > transfer) refuse_too_long(dimension.where_latency, "latency", what, latency + transfer);
+  refuse_too_long(dimension.where_bandwidth, "bandwidth", what, latency + transfer);
+}
+
 class UnsharedNetwork : public Network {
  public:
   UnsharedNetwork(const NetworkFile& network, EventQueue& events) : paths_(network), events_(&events) {}
 
   void send(std::uint32_t parcel, std::uint32_t source, std::uint32_t destination, std::uint64_t bytes) override {
-    const Ticks time = paths_.time(paths_.distance(source, destination), bytes);
+    const UnsharedPaths::Distance distance = paths_.distance(source, destination);
+    const Dimension& dimension = paths_.dimension(distance);
+    const double latency = static_cast<int>(distance.hops) * dimension.latency;
+    const double transfer = static_cast<double>(bytes) / dimension.bandwidth;
+    const Ticks time = whole_ticks(latency + transfer, events_->now(),
+                                   [&] { refuse_message(dimension, latency, transfer, bytes, destination); });
     events_->at(events_->now() + time, {EventKind::kDelivery, parcel, 0});
   }
   void handle(const Event&) override {}
@@ -111,9 +124,13 @@ class SharedNetwork : public Network {
 
   void transmit(std::uint32_t number, std::uint32_t parcel) {
     links_[number].busy = true;
-    const double serialization = static_cast<double>(transits_[parcel].bytes) / dimension_.bandwidth;
-    events_->at(events_->now() + static_cast<Ticks>(dimension_.latency + serialization), {EventKind::kHop, parcel, 0});
-    events_->at(events_->now() + static_cast<Ticks>(serialization), {EventKind::kLinkFree, number, 0});
+    const Transit& transit = transits_[parcel];
+    const double serialization = static_cast<double>(transit.bytes) / dimension_.bandwidth;
+    const Ticks time = whole_ticks(dimension_.latency + serialization, events_->now(), [&] {
+      refuse_message(dimension_, dimension_.latency, serialization, transit.bytes, transit.destination);
+    });
+    events_->at(events_->now() + time, {EventKind::kHop, parcel, 0});
+    events_->at(events_->now() + static_cast<Ticks>(serialization), {EventKind::kLinkFree, number, parcel});
   }
 
   void hop(std::uint32_t parcel) {
@@ -154,12 +171,6 @@ UnsharedPaths::Distance UnsharedPaths::distance(std::uint32_t source, std::uint3
     }
   }
   return {};
-}
-
-Ticks UnsharedPaths::time(const Distance& distance, std::uint64_t bytes) const {
-  const Dimension& dimension = dimensions_[distance.dimension];
-  const double latency = static_cast<int>(distance.hops) * dimension.latency;
-  return static_cast<Ticks>(latency + static_cast<double>(bytes) / dimension.bandwidth);
 }
 
 std::unique_ptr<Network> make_network(const Inputs& inputs, EventQueue& events, Deliver deliver) {

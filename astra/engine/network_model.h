@@ -23,7 +23,7 @@ class UnsharedPaths {
     auto operator<=>(const Distance&) const = default;
   };
   Distance distance(std::uint32_t source, std::uint32_t destination) const;
-  Ticks time(const Distance& distance, std::uint64_t bytes) const;
+  const Dimension& dimension(const Distance& distance) const { return dimensions_[distance.dimension]; }
 
  private:
   std::vector<Dimension> dimensions_;

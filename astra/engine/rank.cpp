@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "astra/engine/bus.h"
 #include "core/assert.h"
 
@@ -13,6 +15,11 @@ constexpr std::uint64_t kCollectiveTags = 500'000'000;  // tags of messages are 
 constexpr std::uint64_t kGroupStreams = 1'000'000;      // stream numbers of a group
 constexpr Ticks kLocalDelay = 10;                       // the endpoint's in a communicator group
 constexpr std::uint32_t kNoQueue = UINT32_MAX;
+constexpr std::uint32_t kMostEnds = 63;  // with a bit each; those after them share one
+constexpr std::uint64_t kSharedEnd = std::uint64_t{1} << kMostEnds;
+
+// Whether all of `first` is over when all of `second` is, in whatever order they end.
+bool is_within(std::uint64_t first, std::uint64_t second) { return (first & (~second | kSharedEnd)) == 0; }
 
 }  // namespace
 
@@ -110,7 +117,7 @@ Rank::Rank(World& world, std::uint32_t agent)
       waits_(program_->parent_count),
       chunks_left_(program_->nodes.size()),
       operation_of_(program_->nodes.size()),
-      ready_since_(program_->nodes.size()) {
+      awaited_(program_->nodes.size()) {
   const std::uint32_t queues = world.inputs.flags.queues_per_dimension;
   running_chunks_ = (world.inputs.system.active_chunks + queues - 1) / queues;
   for (std::uint32_t node = 0; node < waits_.size(); ++node)
@@ -155,22 +162,38 @@ void Rank::issue_then_check() {
   finish_time_ = world_->events.now();
 }
 
-// Whether another order of what is over in this instant might have given a slot to another node. It would not where the
-// node comes before all that wait, and either it could go when the slot was freed in this instant, or all of them could
-// go from the same event on.
+// What a node waited for that is over in this instant.
+std::uint64_t Rank::awaited(std::uint32_t node) const {
+  return awaited_[node].at == world_->events.now() ? awaited_[node].nodes : 0;
+}
+
+void Rank::take(Slot slot, std::uint32_t node) {
+  busy_[slot] = true;
+  Taken& taken = taken_[slot];
+  const bool again = taken.at == world_->events.now();
+  const bool follows = again && (awaited(node) & freed_[slot].nodes & ~kSharedEnd) != 0;
+  taken = {world_->events.now(), node, again, follows && (!taken.again || taken.is_uncontested)};
+}
+
+// Whether another order of what is over in this instant might give a slot to another node. Any order has to be reckoned
+// with: a neighbour's message may come before or after an own one. A node can go when the last of those is over for
+// which it waits, or that freed the slot. It goes first in every order if these are among those that each node left
+// behind waits for, and its id is smaller; so the same nodes go in this instant, and what they cause is the same. A
+// slot that is taken again may only have gone to a node that waited for the one before, and leave none behind.
 void Rank::note_order() {
-  if (!several_done_) return;
-  const Ticks now = world_->events.now();
+  if (done_count_ < 2) return;
   for (std::size_t slot = 0; slot < busy_.size(); ++slot) {
     const Taken& taken = taken_[slot];
-    if (ready_[slot].empty() || taken.at != now) continue;
-    const Since& since = ready_since_[taken.node];
-    const bool could_go = freed_[slot].at == now && (since.at < now || since.event == freed_[slot].event);
-    const bool came_together = since.at == now && std::ranges::all_of(ready_[slot].nodes(), [&](std::uint32_t node) {
-                                 return ready_since_[node].at == now && ready_since_[node].event == since.event;
-                               });
-    if (taken.times > 1 || taken.node > ready_[slot].top() || !(could_go || came_together))
-      world_->depends_on_order = true;
+    if (taken.at != done_at_) continue;
+    if (taken.again && !(taken.is_uncontested && ready_[slot].empty())) world_->depends_on_order = true;
+    if (ready_[slot].empty() || world_->depends_on_order) continue;
+    const std::uint64_t freed = freed_[slot].at == done_at_ ? freed_[slot].nodes : 0;
+    const std::uint64_t needed = awaited(taken.node) | freed;
+    const bool is_first =
+        taken.node < ready_[slot].top() && std::ranges::all_of(ready_[slot].nodes(), [&](std::uint32_t node) {
+          return is_within(needed, awaited(node) | freed);
+        });
+    if (!is_first) world_->depends_on_order = true;
   }
 }
 
@@ -180,12 +203,12 @@ void Rank::note_receive(std::uint32_t index) {
   if (posted_at_ != now) posted_.clear();
   posted_at_ = now;
   const Node& node = program_->nodes[index];
-  for (const auto& [event, other] : posted_) {
+  for (const std::uint32_t other : posted_) {
     const Node& earlier = program_->nodes[other];
-    if (event != world_->event && earlier.slot == node.slot && earlier.tag == node.tag && earlier.bytes == node.bytes)
-      world_->depends_on_order = true;
+    const bool is_like = earlier.slot == node.slot && earlier.tag == node.tag && earlier.bytes == node.bytes;
+    if (is_like && !(other < index && is_within(awaited(other), awaited(index)))) world_->depends_on_order = true;
   }
-  posted_.emplace_back(world_->event, index);
+  posted_.push_back(index);
 }
 
 void Rank::issue(std::uint32_t index) {
@@ -195,14 +218,13 @@ void Rank::issue(std::uint32_t index) {
   operations_.push_back({index, now, node.skips ? now : Operation::kRunning});
   if (node.skips) return free_children(index);
   ++ongoing_;
-  if (const Slot slot = slot_of(node); slot != kNoSlot) {
-    busy_[slot] = true;
-    const std::uint32_t times = taken_[slot].at == now ? taken_[slot].times + 1 : 1;
-    taken_[slot] = {now, world_->event, index, times};
-  }
+  if (const Slot slot = slot_of(node); slot != kNoSlot) take(slot, index);
   const bool replays = world_->inputs.system.replay_only || node.kind == NodeKind::kCompute ||
                        (node.kind == NodeKind::kCollective && node.comm == CommKind::kBroadcast);
   if (replays) {
+    if (node.duration > kEndOfTime - now)
+      refuse_too_long({trace_of(world_->inputs.flags.workload, number_)}, "duration_micros",
+                      fmt::format("node {} of rank {}", node.id, number_), static_cast<double>(node.duration));
     world_->timers.set(agent_, node.duration, {TimerKind::kComputed, false, index, 0, 0});
     if (node.kind == NodeKind::kCompute && !node.on_host) compute_time_ += node.duration;
   } else if (node.kind == NodeKind::kMemory) {
@@ -258,10 +280,14 @@ void Rank::fire(const Timer& timer) {
       if (!timer.reduces) return streams_[timer.a]->run(PhaseEvent::kHeld);
       // Two reads and a write.
       const double bandwidth = world_->inputs.system.memory_bandwidth;
-      const Ticks pass = bandwidth > 0 ? static_cast<Ticks>(static_cast<double>(timer.bytes) / bandwidth) : 0;
+      const double pass = bandwidth > 0 ? static_cast<double>(timer.bytes) / bandwidth : 0;
+      whole_ticks(3 * pass, world_->events.now(), [&] {
+        refuse_too_long(world_->inputs.system.where("local-mem-bw"), "local-mem-bw",
+                        fmt::format("a reduction of {} bytes", timer.bytes), 3 * pass);
+      });
       Timer reduced = timer;
       reduced.reduces = false;
-      return world_->timers.set(agent_, 3 * pass, reduced);
+      return world_->timers.set(agent_, 3 * static_cast<Ticks>(pass), reduced);
     }
     case TimerKind::kCustomComputed:
       return streams_[timer.a]->run(PhaseEvent::kNodeDone, timer.b);
@@ -283,22 +309,24 @@ void Rank::done(std::uint32_t index) {
   const Node& node = program_->nodes[index];
   const Ticks now = world_->events.now();
   operations_[operation_of_[index]].end = now;
+  done_count_ = done_at_ == now ? done_count_ + 1 : 1;
+  done_at_ = now;
   if (const Slot slot = slot_of(node); slot != kNoSlot) {
     busy_[slot] = false;
-    freed_[slot] = {now, world_->event};
+    freed_[slot] = {now, std::uint64_t{1} << std::min(done_count_ - 1, kMostEnds)};
   }
   --ongoing_;
-  several_done_ = done_at_ == now && (several_done_ || done_event_ != world_->event);
-  done_at_ = now;
-  done_event_ = world_->event;
   free_children(index);
   issue_then_check();
 }
 
 void Rank::free_children(std::uint32_t index) {
+  const Ticks now = world_->events.now();
+  const std::uint64_t end = std::uint64_t{1} << std::min(done_count_ - 1, kMostEnds);
   for (const std::uint32_t child : program_->children_of(index)) {
+    if (awaited_[child].at != now) awaited_[child] = {now, 0};
+    awaited_[child].nodes |= end;
     if (--waits_[child] > 0) continue;
-    ready_since_[child] = {world_->events.now(), world_->event};
     if (issuing_)
       next_ready_.push_back(child);  // the nodes of this look are known already
     else
@@ -368,9 +396,12 @@ void Rank::fill(std::uint32_t number) {
 }
 
 std::vector<std::uint32_t> Rank::running() const {
-  std::vector<std::uint32_t> nodes;
+  std::vector<std::pair<Ticks, std::uint32_t>> begun;
   for (const Operation& operation : operations_)
-    if (operation.end == Operation::kRunning) nodes.push_back(operation.node);
+    if (operation.end == Operation::kRunning) begun.emplace_back(operation.start, operation.node);
+  std::ranges::sort(begun);  // not as they were issued within an instant, which may differ from rank to rank
+  std::vector<std::uint32_t> nodes;
+  for (const auto& [start, node] : begun) nodes.push_back(node);
   return nodes;
 }
 

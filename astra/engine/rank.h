@@ -76,7 +76,7 @@ class Rank {
   Ticks compute_time() const { return compute_time_; }  // of the device
   const std::vector<Operation>& operations() const { return operations_; }
   const std::vector<Call>& calls() const { return calls_; }
-  // Nodes that run, and nodes that wait for nothing but were not issued.
+  // Nodes that run, by their starts and ids, and nodes that wait for nothing but were not issued.
   std::vector<std::uint32_t> running() const;
   std::vector<std::uint32_t> passed_over() const;
   const Program& program() const { return *program_; }
@@ -103,15 +103,16 @@ class Rank {
     bool several = false;
     Ticks started_at = UINT64_MAX;
   };
-  struct Since {
-    Ticks at = 0;
-    std::uint64_t event = 0;
+  // Nodes that are over in an instant, a bit each in the order in which they end.
+  struct Ends {
+    Ticks at = UINT64_MAX;
+    std::uint64_t nodes = 0;
   };
   struct Taken {  // of a slot, the last time
     Ticks at = UINT64_MAX;
-    std::uint64_t event = 0;
     std::uint32_t node = 0;
-    std::uint32_t times = 0;  // in this instant
+    bool again = false;           // in this instant
+    bool is_uncontested = false;  // then: each time by a node that waited for the one before
   };
 
   static Slot slot_of(const Node& node);
@@ -121,6 +122,8 @@ class Rank {
   void issue_message(std::uint32_t node);
   void done(std::uint32_t node);
   void free_children(std::uint32_t node);
+  std::uint64_t awaited(std::uint32_t node) const;
+  void take(Slot slot, std::uint32_t node);
   void note_order();
   void note_receive(std::uint32_t node);
 
@@ -151,22 +154,21 @@ class Rank {
   std::array<Heap, 4> ready_;
   std::array<bool, 3> busy_{};
   std::array<Taken, 3> taken_{};
-  std::array<Since, 3> freed_{};
+  std::array<Ends, 3> freed_{};
   std::vector<std::uint32_t> next_ready_;  // freed while nodes are being issued
   bool issuing_ = false;
   std::uint32_t ongoing_ = 0;
   std::vector<Operation> operations_;
-  std::vector<std::uint32_t> operation_of_;                      // of each node
-  std::vector<Since> ready_since_;                               // of each node
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> posted_;  // receives of this instant: event and node
+  std::vector<std::uint32_t> operation_of_;  // of each node
+  std::vector<Ends> awaited_;                // of each node, what it waited for that ended last
+  std::vector<std::uint32_t> posted_;        // receives of this instant
   Ticks posted_at_ = UINT64_MAX;
   std::vector<Call> calls_;
   Ticks compute_time_ = 0;
   Ticks finish_time_ = 0;
   bool finished_ = false;
   Ticks done_at_ = UINT64_MAX;
-  std::uint64_t done_event_ = 0;
-  bool several_done_ = false;  // in different events of this instant
+  std::uint32_t done_count_ = 0;  // nodes that are over in this instant
 };
 
 }  // namespace orrery::astra

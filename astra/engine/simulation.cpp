@@ -3,6 +3,8 @@
 
 #include <deque>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,7 +18,8 @@ namespace {
 // Remote memory: each rank's own, or one for all that serves one request after another.
 class RemoteMemoryModel : public Memory {
  public:
-  RemoteMemoryModel(const RemoteMemory& memory, Timers& timers) : memory_(memory), timers_(&timers) {}
+  RemoteMemoryModel(const RemoteMemory& memory, EventQueue& events, Timers& timers)
+      : memory_(memory), events_(&events), timers_(&timers) {}
 
   void access(std::uint32_t rank, std::uint32_t node, std::uint64_t bytes) override {
     if (memory_.kind != MemoryKind::kPool) return serve({rank, node, bytes});
@@ -37,11 +40,16 @@ class RemoteMemoryModel : public Memory {
     std::uint64_t bytes = 0;
   };
   void serve(const Request& request) {
-    const auto transfer = static_cast<Ticks>(static_cast<double>(request.bytes) / memory_.bandwidth);
+    const double duration = static_cast<double>(request.bytes) / memory_.bandwidth;
+    const Ticks transfer = whole_ticks(duration, events_->now(), [&] {
+      refuse_too_long(memory_.where_bandwidth, "remote-mem-bw", fmt::format("an access to {} bytes", request.bytes),
+                      duration);
+    });
     timers_->set(request.rank, memory_.latency + transfer, {TimerKind::kMemoryServed, false, request.node, 0, 0});
   }
 
   const RemoteMemory& memory_;
+  EventQueue* events_;
   Timers* timers_;
   std::deque<Request> waiting_;
 };
@@ -51,7 +59,7 @@ class Simulation : public Listener {
   Simulation(const Inputs& inputs, const Job& job, const Cast& cast)
       : timers_(events_),
         network_(make_network(inputs, events_, [this](std::uint32_t parcel) { messages_->deliver(parcel); })),
-        memory_(inputs.memory, timers_),
+        memory_(inputs.memory, events_, timers_),
         messages_(std::in_place, events_, *network_, *this, inputs.flags.rendezvous),
         world_{inputs, job, cast, events_, timers_, *messages_, memory_, custom_} {
     ranks_.reserve(cast.agent_count());
@@ -124,14 +132,51 @@ class Simulation : public Listener {
     }
   }
 
-  // Time must go on between instants.
+  // Time must go on between instants; says what takes none at time 0.
   [[noreturn]] void refuse_zero() const {
+    const Event event = events_.next();
+    if (event.kind == EventKind::kTimers) refuse_zero_timer(ranks_[event.a], timers_.first(event));
+    const bool is_busy_time = event.kind == EventKind::kLinkFree;
+    const Parcel& parcel = messages_->parcel(is_busy_time ? event.b : event.a);
+    const double bandwidth = world_.inputs.network.dimensions.front().bandwidth;
+    std::string what = fmt::format("a message of {} bytes to rank {}", parcel.bytes, parcel.destination);
+    what += is_busy_time ? " keeps its link busy for less than 1 ns" : " takes less than 1 ns";
+    const bool is_node = parcel.sent.kind == CompletionKind::kNode;
+    refuse_zero(ranks_[world_.cast.agent_of(parcel.source)], is_node ? &parcel.sent.a : nullptr, what,
+                is_busy_time ? fmt::format("a link sends {:.1f} bytes a nanosecond; send more at once", bandwidth)
+                             : "give the network a latency of at least 1 ns");
+  }
+
+  [[noreturn]] void refuse_zero_timer(const Rank& rank, const Timer& timer) const {
     const System& system = world_.inputs.system;
-    if (system.endpoint_delay == 0)
-      throw InputError(system.where("endpoint-delay"), "'endpoint-delay' is 0, and a collective begins at time 0",
-                       "ASTRA-sim aborts here; give it at least 1 ns");
-    throw InputError({system.file}, "something takes no time at all at time 0, of which ASTRA-sim aborts",
-                     "a computation of 0 ns by the roofline, or a message of 0 ns");
+    switch (timer.kind) {
+      case TimerKind::kPacket:
+        throw InputError(system.where("endpoint-delay"), "'endpoint-delay' is 0, and a collective begins at time 0",
+                         "ASTRA-sim aborts here; give it at least 1 ns");
+      case TimerKind::kBus:
+        throw InputError(system.where("model-shared-bus"),
+                         "a packet crosses the shared bus in less than 1 ns at time 0, of which ASTRA-sim aborts",
+                         "give 'o' at least 1 ns");
+      case TimerKind::kMemoryServed:
+        refuse_zero(rank, &timer.a, "the memory access takes less than 1 ns", "give remote-mem-latency at least 1 ns");
+      default:
+        refuse_zero(rank, &timer.a, "the computation takes less than 1 ns by the roofline", "give it more operations");
+    }
+  }
+
+  // `node` is null for what is no node's.
+  [[noreturn]] void refuse_zero(const Rank& rank, const std::uint32_t* node, const std::string& what,
+                                std::string hint) const {
+    Problem problem{Severity::kError,
+                    {trace_of(world_.inputs.flags.workload, rank.number())},
+                    what + " at time 0, of which ASTRA-sim aborts",
+                    std::move(hint),
+                    rank.number()};
+    if (node != nullptr) {
+      problem.node = fmt::format("node {}", rank.program().nodes[*node].id);
+      problem.message = fmt::format("{} of rank {}: {}", problem.node, rank.number(), problem.message);
+    }
+    throw InputError({std::move(problem)});
   }
 
   EventQueue events_;

@@ -77,6 +77,9 @@ std::map<std::uint64_t, std::string> read_custom_of_node(const std::string& path
   Diagnostics diagnostics;
   const ConfigValue root = parse_config(workload::read_file(path), path, diagnostics);
   diagnostics.throw_if_errors();
+  if (root.kind != ConfigValue::Kind::kMap)
+    throw InputError({path}, fmt::format("is {}, expected a map from nodes to prefixes", kind_name(root.kind)),
+                     "write `12: PREFIX`: the id of a node and the prefix of its files");
   std::map<std::uint64_t, std::string> prefixes;
   for (const ConfigEntry& entry : root.entries) {
     const bool is_number = !entry.key.empty() && entry.key.size() < 19 &&
@@ -99,6 +102,7 @@ void read_bus(const JsonFile& file, SharedBus& bus) {
   bus.gap = ticks("g", 0);
   bus.byte_gap = file.number("G", 0);
   bus.reduction = ticks("local-reduction-delay", 1);
+  bus.where_byte_gap = file.where("G");
 }
 
 // A key that ASTRA-sim reads, or knows from earlier versions and ignores.
@@ -146,7 +150,7 @@ void warn_of_unknown_keys(const JsonFile& file, const std::vector<std::string>& 
 }
 
 System read_system(const Flags& flags, std::vector<Problem>& warnings) {
-  const JsonFile file(flags.system, "--system-configuration");
+  const JsonFile file(flags.system, "--system-configuration", warnings);
   warn_of_unknown_keys(file, system_keys(), warnings);
   System system{.file = flags.system};
   for (const auto& [key, value] : file.root().items()) system.lines.emplace(key, file.line(key));
@@ -189,7 +193,7 @@ void refuse_long_lists(const System& system, std::size_t dimensions) {
 }
 
 RemoteMemory read_memory(const Flags& flags, std::vector<Problem>& warnings) {
-  const JsonFile file(flags.remote_memory, "--remote-memory-configuration");
+  const JsonFile file(flags.remote_memory, "--remote-memory-configuration", warnings);
   const std::vector<std::string> kinds = {"NO_MEMORY_EXPANSION", "PER_NPU_MEMORY_EXPANSION",
                                           "PER_NODE_MEMORY_EXPANSION", "MEMORY_POOL"};
   warn_of_unknown_keys(file, {"memory-type", "remote-mem-latency", "remote-mem-bw", "num-nodes", "num-npus-per-node"},
@@ -198,35 +202,36 @@ RemoteMemory read_memory(const Flags& flags, std::vector<Problem>& warnings) {
   if (file.find("memory-type")) memory.kind = static_cast<MemoryKind>(1 + file.choice("memory-type", kinds));
   memory.latency = static_cast<Ticks>(file.whole("remote-mem-latency", 0, 0, INT32_MAX));
   memory.bandwidth = file.number("remote-mem-bw", 0);
+  memory.where_bandwidth = file.where("remote-mem-bw");
   const bool serves = memory.kind != MemoryKind::kUnset && memory.kind != MemoryKind::kNone;
   if (serves && memory.bandwidth <= 0)
     file.fail("remote-mem-bw", "is missing or zero", "give the remote memory's bandwidth in GB/s");
   return memory;
 }
 
-Groups read_groups(const Flags& flags, std::uint32_t npus) {
-  const JsonFile file(flags.groups, "--comm-group-configuration");
+Groups read_groups(const Flags& flags, std::uint32_t npus, std::vector<Problem>& warnings) {
+  const JsonFile file(flags.groups, "--comm-group-configuration", warnings);
   Groups groups;
   for (const auto& [key, value] : file.root().items()) {
     const bool is_number =
         !key.empty() && key.size() <= 9 && std::ranges::all_of(key, [](char c) { return c >= '0' && c <= '9'; });
     const std::uint64_t id = is_number ? std::stoull(key) : 0;
     if (id == 0)
-      file.fail(key, fmt::format("'{}' is no group id; ids are whole numbers above 0", printable(key)),
+      file.fail(key, "is no group id; ids are whole numbers above 0",
                 "a node without pg_name, or with \"0\", calls all ranks");
     if (!value.is_array() || value.empty()) file.fail(key, "is no list of ranks", "write \"1\": [0, 1, 2, 3]");
+    if (groups.contains(id))
+      file.fail(key, fmt::format("is group {}, which the file has already", id), "leave out the zeros before the id");
     std::vector<std::uint32_t>& ranks = groups[id];
     for (const nlohmann::json& rank : value) {
       const bool fits = rank.is_number_integer() && rank.get<std::int64_t>() >= 0 && rank.get<std::int64_t>() < npus;
-      if (!fits)
-        file.fail(key,
-                  fmt::format("group {} names rank {}, but the network has ranks 0 to {}", id, rank.dump(), npus - 1));
+      if (!fits) file.fail(key, fmt::format("names rank {}, but the network has ranks 0 to {}", rank.dump(), npus - 1));
       ranks.push_back(rank.get<std::uint32_t>());
     }
     std::vector<std::uint32_t> sorted = ranks;
     std::ranges::sort(sorted);
     if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
-      file.fail(key, fmt::format("group {} names rank {} twice", id, *twice));
+      file.fail(key, fmt::format("names rank {} twice", *twice));
   }
   return groups;
 }
@@ -324,11 +329,19 @@ NetworkFile read_network(const std::string& path, std::vector<Problem>& warnings
     dimension.gigabytes = network_number(*at[2], keys[2], 1e-9, "a bandwidth above 0 in GB/s");
     dimension.bandwidth = dimension.gigabytes * (1 << 30) / 1'000'000'000;
     dimension.latency = network_number(*at[3], keys[3], 0, "a latency in nanoseconds");
+    dimension.where_bandwidth = at[2]->where;
+    dimension.where_latency = at[3]->where;
     network.dimensions.push_back(dimension);
     for (auto& item : at) ++item;
   }
   network.npus = static_cast<std::uint32_t>(npus);
   return network;
+}
+
+void refuse_too_long(const Location& where, std::string_view key, std::string_view what, double duration) {
+  throw InputError(
+      where, fmt::format("'{}': {} takes {:.3g} ns and ends after 2^63 ns (292 years)", key, what, duration),
+      "times are in nanoseconds, bandwidths in GB/s, peak-perf in TFLOPS, duration_micros in microseconds");
 }
 
 Inputs read_inputs(const Flags& flags) {
@@ -338,7 +351,7 @@ Inputs read_inputs(const Flags& flags) {
   refuse_long_lists(inputs.system, inputs.network.dimensions.size());
   inputs.memory = read_memory(flags, inputs.warnings);
   if (flags.groups.find("empty") == std::string::npos) {
-    inputs.groups = read_groups(flags, inputs.network.npus);
+    inputs.groups = read_groups(flags, inputs.network.npus, inputs.warnings);
     inputs.groups_file = flags.groups;
   } else if (flags.groups != "empty") {
     inputs.warnings.push_back({Severity::kWarning,

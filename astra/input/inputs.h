@@ -57,6 +57,7 @@ struct SharedBus {
   Ticks gap = 0;
   double byte_gap = 0;
   Ticks reduction = 1;  // of 100 bytes
+  Location where_byte_gap{};
 };
 
 struct System {
@@ -88,6 +89,8 @@ struct Dimension {
   double bandwidth = 0;  // bytes a nanosecond
   double latency = 0;    // nanoseconds
   double gigabytes = 0;  // the bandwidth as the file has it
+  Location where_bandwidth{};
+  Location where_latency{};
 };
 
 struct NetworkFile {
@@ -103,6 +106,7 @@ struct RemoteMemory {
   Ticks latency = 0;
   double bandwidth = 0;  // bytes a nanosecond
   std::string file;
+  Location where_bandwidth{};
 };
 
 using Groups = std::map<std::uint64_t, std::vector<std::uint32_t>>;
@@ -124,5 +128,8 @@ Inputs read_inputs(const Flags& flags);
 std::string_view kind_of(const ConfigValue& root);
 
 NetworkFile read_network(const std::string& file, std::vector<Problem>& warnings);
+
+// InputError of `what`, which by the value of a key would end after the end of time.
+[[noreturn]] void refuse_too_long(const Location& where, std::string_view key, std::string_view what, double duration);
 
 }  // namespace orrery::astra

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -19,21 +21,39 @@ int line_of(std::string_view text, std::size_t offset) {
 
 }  // namespace
 
-JsonFile::JsonFile(const std::string& path, std::string_view option) : path_(path) {
+JsonFile::JsonFile(const std::string& path, std::string_view option, std::vector<Problem>& warnings)
+    : path_(path), warnings_(&warnings) {
   note_input(path, InputKind::kConfiguration);
   text_ = workload::read_file(path);
+  parse(option);
+  if (!root_.is_object())
+    throw InputError({path_}, fmt::format("holds {}, expected an object with keys", root_.type_name()),
+                     fmt::format("{} names a JSON file of ASTRA-sim's", option));
+}
+
+void JsonFile::parse(std::string_view option) {
+  std::string key;
+  std::set<std::string, std::less<>> keys;
+  const auto note = [&](int depth, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
+    if (event != nlohmann::json::parse_event_t::key || depth != 1) return true;
+    key = parsed.get<std::string>();
+    if (keys.insert(key).second) return true;
+    const std::vector<int> at = lines(key);
+    throw InputError({path_, at.empty() ? 0 : at.back()}, fmt::format("the key '{}' is given twice", printable(key)),
+                     "ASTRA-sim takes the last of them; leave one out");
+  };
   try {
-    root_ = nlohmann::json::parse(text_);
+    root_ = nlohmann::json::parse(text_, note);
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
     std::string reason = error.what();
     if (const std::size_t colon = reason.find(": "); colon != std::string::npos) reason = reason.substr(colon + 2);
     throw InputError({path_, line_of(text_, offset)}, fmt::format("is not JSON: {}", printable(reason, 200)),
                      fmt::format("{} names a JSON file of ASTRA-sim's", option));
+  } catch (const nlohmann::json::out_of_range&) {
+    const std::string place = key.empty() ? "" : fmt::format("'{}' ", printable(key));
+    throw InputError(where(key), place + "holds a number that is too large", "numbers end at 1.8e308");
   }
-  if (!root_.is_object())
-    throw InputError({path_}, fmt::format("holds {}, expected an object with keys", root_.type_name()),
-                     fmt::format("{} names a JSON file of ASTRA-sim's", option));
 }
 
 const nlohmann::json* JsonFile::find(const std::string& key) const {
@@ -43,9 +63,16 @@ const nlohmann::json* JsonFile::find(const std::string& key) const {
 
 std::int64_t JsonFile::whole(const std::string& key, std::int64_t fallback, std::int64_t least,
                              std::int64_t most) const {
-  const double value = std::trunc(number(key, static_cast<double>(fallback)));
+  const double given = number(key, static_cast<double>(fallback));
+  const double value = std::trunc(given);
   if (value < static_cast<double>(least) || value > static_cast<double>(most))
     fail(key, fmt::format("is {}, expected {} to {}", value, least, most));
+  const nlohmann::json* written = find(key);
+  const bool is_switch = most == 1;  // true and false are meant
+  if (value != given || (written != nullptr && written->is_boolean() && !is_switch))
+    warnings_->push_back({Severity::kWarning, where(key),
+                          fmt::format("'{}' is {}, of which ASTRA-sim takes {}", key, written->dump(), value),
+                          "write a whole number"});
   return static_cast<std::int64_t>(value);
 }
 
@@ -73,16 +100,22 @@ std::size_t JsonFile::choice(const std::string& key, const std::vector<std::stri
 }
 
 int JsonFile::line(std::string_view key) const {
+  const std::vector<int> all = lines(key);
+  return all.empty() ? 0 : all.front();
+}
+
+std::vector<int> JsonFile::lines(std::string_view key) const {
+  std::vector<int> all;
   const std::string quoted = fmt::format("\"{}\"", key);
   for (std::size_t at = text_.find(quoted); at != std::string::npos; at = text_.find(quoted, at + 1)) {
     const std::size_t next = text_.find_first_not_of(" \t\r\n", at + quoted.size());
-    if (next != std::string::npos && text_[next] == ':') return line_of(text_, at);
+    if (next != std::string::npos && text_[next] == ':') all.push_back(line_of(text_, at));
   }
-  return 0;
+  return all;
 }
 
 void JsonFile::fail(std::string_view key, const std::string& message, std::string hint) const {
-  throw InputError(where(key), fmt::format("'{}' {}", key, message), std::move(hint));
+  throw InputError(where(key), fmt::format("'{}' {}", printable(key), message), std::move(hint));
 }
 
 }  // namespace orrery::astra

@@ -15,14 +15,15 @@ namespace orrery::astra {
 
 class JsonFile {
  public:
-  // InputError if it cannot be read or holds no object. `option` is the flag that names it.
-  JsonFile(const std::string& path, std::string_view option);
+  // InputError if it cannot be read, holds no object or a key twice. `option` is the flag that names it. `warnings`
+  // outlives it.
+  JsonFile(const std::string& path, std::string_view option, std::vector<Problem>& warnings);
 
   const nlohmann::json& root() const { return root_; }
   const nlohmann::json* find(const std::string& key) const;
 
   // The value of a key, or the fallback without it. As in ASTRA-sim, true and false are numbers and a fraction is cut
-  // off; another type is an error.
+  // off, which is a warning where it changes what is meant; another type is an error.
   std::int64_t whole(const std::string& key, std::int64_t fallback, std::int64_t least, std::int64_t most) const;
   double number(const std::string& key, double fallback) const;
   // A text of `key`.
@@ -35,9 +36,13 @@ class JsonFile {
   [[noreturn]] void fail(std::string_view key, const std::string& message, std::string hint = {}) const;
 
  private:
+  void parse(std::string_view option);
+  std::vector<int> lines(std::string_view key) const;
+
   std::string path_;
   std::string text_;
   nlohmann::json root_;
+  std::vector<Problem>* warnings_;
 };
 
 }  // namespace orrery::astra

@@ -44,6 +44,12 @@ struct Complaint {
   }
 };
 
+// In nanoseconds.
+Ticks duration_of(const TraceNode& node, const Complaint& fail) {
+  if (node.duration_us >= kEndOfTime / 1000) fail(fmt::format("duration_micros is {}, too large", node.duration_us));
+  return node.duration_us == 0 ? 1 : node.duration_us * 1000;
+}
+
 // Numbers things within a program, in the order of their first use.
 template <class Value>
 std::uint32_t slot_of(std::vector<Value>& slots, Value value) {
@@ -137,8 +143,7 @@ class Translator {
   Node translate(const TraceNode& from, const Complaint& fail, RankProgram& own) {
     const System& system = inputs_.system;
     Node node{.id = from.id, .on_host = from.on_host};
-    if (from.duration_us > std::numeric_limits<std::uint64_t>::max() / 1'000'000) fail("duration_micros is too large");
-    node.duration = from.duration_us == 0 ? 1 : from.duration_us * 1000;
+    node.duration = duration_of(from, fail);
     if (system.track_memory && !(from.has_inputs && from.has_outputs))
       fail("has no attributes 'inputs' and 'outputs', which track-local-mem needs",
            "set track-local-mem to 0; ASTRA-sim swallows the error, and no rank finishes");
@@ -187,7 +192,11 @@ class Translator {
           fmt::format("the roofline needs {}, which is missing or 0", system.peak <= 0 ? "peak-perf" : "local-mem-bw"),
           "peak-perf is in TFLOPS, local-mem-bw in GB/s");
     const double speed = std::min(system.memory_bandwidth * 1e9 * (operations / bytes), system.peak);
-    node.duration = static_cast<Ticks>(operations / speed * 1e9);
+    const double duration = operations / speed * 1e9;
+    node.duration = whole_ticks(duration, 0, [&] {
+      const char* key = speed == system.peak ? "peak-perf" : "local-mem-bw";
+      refuse_too_long(system.where(key), key, fmt::format("node {} of rank {}", from.id, fail.rank), duration);
+    });
   }
 
   void memory(const TraceNode& from, const Complaint& fail, Node& node) const {
@@ -416,7 +425,7 @@ Program read_custom(const std::string& file, std::uint32_t position, std::vector
   for (const TraceNode& from : nodes) {
     const Complaint fail{file, position, &from};
     Node node{.id = from.id};
-    node.duration = from.duration_us == 0 ? 1 : from.duration_us * 1000;
+    node.duration = duration_of(from, fail);
     if (from.type != kComp) {
       if (from.type != kSend && from.type != kRecv)
         fail("a custom collective is made of COMM_SEND, COMM_RECV and COMP nodes only");

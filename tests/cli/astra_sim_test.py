@@ -7,7 +7,9 @@ and with every rank simulated by itself, and so do the runs on stage traces; the
 examples run unchanged. Inputs that ASTRA-sim takes silently for something else give its number and a warning.
 Converted runs are experiments that run. Without ../shared only what needs no recorded runs is checked."""
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -176,6 +178,20 @@ SILENT = [
     ("computing on the host", 33600, [],
      {"system.json": system(preferred_dataset_splits=4), **traces(work(is_cpu_op=True), collective(size=0, after=[0]))}, []),
     ("scales that do nothing", 64440, [], {}, ["--compute-scale=10", "--comm-scale", "3"]),
+    ("splits with a fraction", 64440, ["system.json:5: warning: 'preferred-dataset-splits' is 4.5, of which ASTRA-sim takes 4"],
+     {"system.json": system(preferred_dataset_splits=4.5)}, []),
+    ("splits that are true", None, ["warning: 'preferred-dataset-splits' is true, of which ASTRA-sim takes 1"],
+     {"system.json": system(preferred_dataset_splits=True)}, []),
+    ("an endpoint delay with a fraction", 64440, ["warning: 'endpoint-delay' is 10.5, of which ASTRA-sim takes 10"],
+     {"system.json": system(endpoint_delay=10.5)}, []),
+    ("a roofline that is true", 64440, [], {"system.json": system(roofline_enabled=True, peak_perf=900)}, []),
+    # 500 ns and 8,192 bytes to say that the receiver is ready, then 500 ns and 4,096 bytes; with 53.7 bytes a nanosecond.
+    *((f"a rendezvous by {' '.join(more)}", [1228, 1228, *[5000] * 6], [],
+       traces(work(), rank0=[send(1)], rank1=[receive(0)]), more)
+      for more in (["--rendezvous-protocol", "true"], ["--rendezvous-protocol=true"], ["--rendezvous-protocol"])),
+    *((f"no rendezvous by {' '.join(more)}", [576, 576, *[5000] * 6], [],
+       traces(work(), rank0=[send(1)], rank1=[receive(0)]), more)
+      for more in (["--rendezvous-protocol", "false"], ["--rendezvous-protocol=false"], [])),
     ("a group in another order", None, [], {"groups.json": '{"1": [3, 1, 0, 2]}',
                                             **traces(work(), **{f"rank{r}": [collective(pg_name="1")] for r in range(4)})},
      ["--comm-group-configuration=groups.json"]),
@@ -198,6 +214,45 @@ def check_silent_inputs(program, checks):
             checks.check(message in outcome.stderr, f"{what}: no '{message}'", details)
         if not messages:
             checks.check("warning" not in outcome.stderr, f"{what}: no warning", details)
+
+
+# Where ASTRA-sim departs from its network file: (what, the note, files on top of the sound run).
+TWO_RINGS = network(topology="[ Ring, Ring ]", npus_count="[ 4, 2 ]", bandwidth="[ 50, 50 ]", latency="[ 500, 500 ]")
+FIRST_ONLY = "note: a message between ranks that differ in several dimensions is charged the first of them only"
+NOTES = [
+    ("oneRing in two dimensions", FIRST_ONLY,
+     {"system.json": system(all_reduce_implementation=["oneRing"]), "network.yml": TWO_RINGS}),
+    ("oneDirect in two dimensions", FIRST_ONLY,
+     {"system.json": system(all_reduce_implementation=["oneDirect"]), "network.yml": TWO_RINGS}),
+    ("much more than asked for", "1 bytes in 4 chunks: the last chunk is not shortened, so that 3100 % more is moved",
+     traces(collective(size=1))),
+]
+
+
+def check_notes(program, checks):
+    for what, note, files in NOTES:
+        with scratch_folder() as folder:
+            write_files(folder, {**broken_astra.base(), **files})
+            outcome = program.run(flags(), folder)
+        checks.check(outcome.code == 0 and note in outcome.stderr, f"{what}: '{note}'", outcome.stderr)
+    with scratch_folder() as folder:
+        write_files(folder, {**broken_astra.base(), "network.yml": TWO_RINGS,
+                             "system.json": system(all_reduce_implementation=["ring", "ring"])})
+        outcome = program.run(flags(), folder)
+    checks.check(outcome.code == 0 and FIRST_ONLY not in outcome.stderr, "a ring of each dimension leaves none out", outcome.stderr)
+
+
+def check_alone(program, checks):
+    """The program needs nothing beside it, and no environment; other commands say what they miss."""
+    with scratch_folder() as folder:
+        write_files(folder, broken_astra.base())
+        alone = shutil.copy(program.path, Path(folder) / "alone")
+        environment = {name: value for name, value in os.environ.items() if name != "ORRERY_CONFIGS"}
+        run = subprocess.run([alone, *flags()], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        checks.check(run.returncode == 0 and "sys[7] finished, 64440 cycles" in run.stdout, "a lone program", run.stderr)
+        run = subprocess.run([alone, "list", "clusters"], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        checks.check(run.returncode == 2 and "finds no configurations beside itself" in run.stderr and not run.stdout,
+                     "other commands need the configurations", f"{run.stdout}\n{run.stderr}")
 
 
 def check_documents(program, checks):
@@ -291,6 +346,8 @@ def check_speed(program, checks):
 def main():
     program, checks = Program(sys.argv[1]), Checks()
     check_silent_inputs(program, checks)
+    check_notes(program, checks)
+    check_alone(program, checks)
     check_documents(program, checks)
     check_speed(program, checks)
     if RECORDED.is_dir():
