@@ -141,20 +141,44 @@ std::string sizes_text(const workload::TransformerSpec& transformer, ModelJson& 
 // "tensor=8,pipeline=4", as --parallel takes it.
 using PlanText = std::string;
 
+std::string without_blanks(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+struct Degree {
+  std::string key, value;
+};
+
+// Of "tensor=8, pipeline=4"; problems stand at `origin`.
+std::vector<Degree> degrees_of(const PlanText& plan, const Location& origin) {
+  std::vector<Degree> degrees;
+  for (const std::string& text : comma_separated(plan)) {
+    const std::size_t equals = text.find('=');
+    const Degree degree{without_blanks(text.substr(0, equals)),
+                        equals == std::string::npos ? "" : without_blanks(text.substr(equals + 1))};
+    if (degree.key.empty() || degree.value.empty())
+      throw InputError(origin, fmt::format("'{}' is no degree", printable(text, 40)),
+                       "write KEY=VALUE,KEY=VALUE with keys of workload.parallel: tensor=8,pipeline=4");
+    if (std::ranges::find(degrees, degree.key, &Degree::key) != degrees.end())
+      throw InputError(origin, fmt::format("'{}' is given twice", printable(degree.key, 40)), "leave one of them out");
+    if (degree.value == "rest")
+      throw InputError(origin, fmt::format("'{}': there is no cluster to fill", printable(text, 40)),
+                       "write a number: data=4");
+    degrees.push_back(degree);
+  }
+  return degrees;
+}
+
 workload::TrainingSpec training_of(const ShownModel& model, const PlanText& plan, const ConfigFiles& files) {
   Diagnostics diagnostics;
   ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
   set_value(root, "workload.model", model.value, files, diagnostics);
   set_value(root, "workload.batch.global", parse_option("1", "", diagnostics), files, diagnostics);
-  for (const std::string& degree : comma_separated(plan)) {
-    const std::size_t equals = degree.find('=');
-    const std::string origin = "--parallel " + printable(plan, 100);
-    if (equals == std::string::npos || equals == 0 || equals + 1 == degree.size())
-      throw InputError({origin}, fmt::format("'{}' is no degree", printable(degree, 40)),
-                       "write KEY=VALUE,KEY=VALUE with keys of workload.parallel: tensor=8,pipeline=4");
-    ConfigValue value = parse_option(degree.substr(equals + 1), origin, diagnostics);
-    set_value(root, "workload.parallel." + degree.substr(0, equals), std::move(value), files, diagnostics);
-  }
+  const std::string origin = "--parallel " + printable(plan, 100);
+  for (const Degree& degree : degrees_of(plan, {origin}))
+    set_value(root, "workload.parallel." + degree.key, parse_option(degree.value, origin, diagnostics), files,
+              diagnostics);
   diagnostics.throw_if_errors();
   ConfigContext context(files, diagnostics);
   workload::TrainingSpec training;

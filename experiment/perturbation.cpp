@@ -84,7 +84,7 @@ std::optional<NumberRange> range_of(std::string_view text) {
   const std::size_t dash = text.find('-');
   const auto first = parse_whole_number(text.substr(0, dash));
   const auto last = dash == std::string_view::npos ? first : parse_whole_number(text.substr(dash + 1));
-  if (!first || !last || *first < 0 || *last < *first || *last >= UINT32_MAX) return std::nullopt;
+  if (!first || !last || *first < 0 || *last < 0 || *first >= UINT32_MAX || *last >= UINT32_MAX) return std::nullopt;
   return NumberRange{static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(*last)};
 }
 
@@ -100,6 +100,11 @@ void read_slow_ones(const ConfigEntry& entry, Section& section, std::string_view
                              fmt::format("write the number of a {0} or of several: 5: {{compute: 1.3}}, 40-47: "
                                          "{{slower: 10 %}}",
                                          what));
+  if (range->first > range->last)
+    return diagnostics.error(entry.where,
+                             fmt::format("{}: the range goes backwards: its first {}, {}, is above its last, {}",
+                                         section.path(), what, range->first, range->last),
+                             fmt::format("write {}-{}", range->last, range->first));
   if (what == "node" && range->last >= end)
     return diagnostics.error(
         entry.where, fmt::format("{}: the cluster has no such node", section.path()),
@@ -341,6 +346,7 @@ system::Perturbation read_perturbation(Section& perturb, system::NetworkModel mo
                                        std::optional<network::Fabric>& fabric) {
   system::Perturbation perturbation;
   const std::uint32_t devices = fabric ? fabric->device_count() : UINT32_MAX;
+  const Names of_links = {"bandwidth", "latency", "at", "traffic"};
   const std::uint32_t nodes = fabric ? network::node_of(*fabric, DeviceId(devices - 1)) + 1 : UINT32_MAX;
   perturb.map("ranks", "RANK",
               "slow or late ranks, by number or from one to another. Example: `ranks: {5: {compute: 1.3}, 40-47: "
@@ -357,14 +363,17 @@ system::Perturbation read_perturbation(Section& perturb, system::NetworkModel mo
       });
   perturb.section("jitter", "random noise on computations, the same in every run with the same seed",
                   [&](Section& section) { perturbation.jitter = read_jitter(section); });
-  perturb.map("links", "NAME",
-              "slow links, by name: a class (`nic.up`), one link of a class (`nic.up[5]`), or all links of a device, "
-              "switch or NIC (`node1.nic0`). Example: `links: {nic.up: {bandwidth: 50 %}}`",
-              [&](const ConfigEntry& entry, Section& section) { read_link(entry, section, model, fabric); }, {"dead"});
-  perturb.map("nics", "NIC",
-              "NICs that are slow or dead, by name: all links of one. Example: `nics: {node5.nic0: dead, node6.nic1: "
-              "{bandwidth: 50 %}}`",
-              [&](const ConfigEntry& entry, Section& section) { read_nic(entry, section, model, fabric); }, {"dead"});
+  perturb.map(
+      "links", "NAME",
+      "slow links, by name: a class (`nic.up`), one link of a class (`nic.up[5]`), or all links of a device, "
+      "switch or NIC (`node1.nic0`). Example: `links: {nic.up: {bandwidth: 50 %}}`",
+      [&](const ConfigEntry& entry, Section& section) { read_link(entry, section, model, fabric); }, {"dead"},
+      of_links);
+  perturb.map(
+      "nics", "NIC",
+      "NICs that are slow or dead, by name: all links of one. Example: `nics: {node5.nic0: dead, node6.nic1: "
+      "{bandwidth: 50 %}}`",
+      [&](const ConfigEntry& entry, Section& section) { read_nic(entry, section, model, fabric); }, {"dead"}, of_links);
   return perturbation;
 }
 

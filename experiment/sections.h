@@ -75,10 +75,10 @@ enum class FailureUnit : std::uint8_t { kDevice, kNode, kJob };
 struct Reliability {
   double mtbf = 0;  // seconds; of one device or node, or of the job as a whole
   FailureUnit per = FailureUnit::kDevice;
-  Duration restart{};                // until the job computes again
-  std::optional<Duration> write;     // how long a checkpoint stops the job
+  double restart = 0;                // seconds until the job computes again
+  std::optional<double> write;       // seconds for which a checkpoint stops the job
   std::optional<Bandwidth> storage;  // or how fast all of it is written together
-  std::optional<Duration> interval;  // work between checkpoints; without it the best
+  std::optional<double> interval;    // seconds of work between checkpoints; without it the best
   Location where;                    // of the section
 };
 

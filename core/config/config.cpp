@@ -49,6 +49,19 @@ ConfigValue map_of_word(ConfigValue word) {
   return map;
 }
 
+// Of "node1.nic0.bandwith": "node1.nic0", "bandwith" and "bandwidth".
+struct Misspelt {
+  std::string_view name, key;
+  std::string meant;
+};
+std::optional<Misspelt> misspelt(std::string_view path, const Names& below) {
+  for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.', dot + 1)) {
+    const std::string_view rest = path.substr(dot + 1), key = rest.substr(0, rest.find('.'));
+    if (std::string meant = nearest_name(key, below); !meant.empty()) return Misspelt{path.substr(0, dot), key, meant};
+  }
+  return std::nullopt;
+}
+
 // Carries a declaration out over a specimen and lists its keys.
 class KeyLister : public Section {
  public:
@@ -156,7 +169,8 @@ bool Section::list(std::string_view key, std::string_view meaning, const Read& r
 }
 
 bool Section::map(std::string_view key, std::string_view key_name, std::string_view meaning,
-                  const std::function<void(const ConfigEntry&, Section&)>& read, const Names& words) {
+                  const std::function<void(const ConfigEntry&, Section&)>& read, const Names& words,
+                  const Names& below) {
   ConfigValue specimen = empty_map();
   specimen.entries.push_back({fmt::format("<{}>", key_name), {}, empty_map()});
   ConfigValue* value =
@@ -167,10 +181,18 @@ bool Section::map(std::string_view key, std::string_view key_name, std::string_v
       if (entry.value.kind == ConfigValue::Kind::kScalar && std::ranges::find(words, entry.value.scalar) != words.end())
         entry.value = map_of_word(std::move(entry.value));
       else if (entry.value.kind == ConfigValue::Kind::kScalar && !words.empty()) {
-        context_->diagnostics().error(entry.value.where,
-                                      fmt::format("'{}.{}' is '{}'; a map of keys or a word is expected", sub_path(key),
-                                                  printable(entry.key), printable(entry.value.scalar, 40)),
-                                      fmt::format("words: {}", fmt::join(words, ", ")));
+        const auto slip = misspelt(entry.key, below);
+        if (slip)
+          context_->diagnostics().error(entry.where,
+                                        fmt::format("unknown key '{}' in '{}.{}'", printable(slip->key, 40),
+                                                    sub_path(key), printable(slip->name)),
+                                        fmt::format("did you mean '{}'?", slip->meant));
+        else
+          context_->diagnostics().error(
+              entry.value.where,
+              fmt::format("'{}.{}' is '{}'; a map of keys or a word is expected", sub_path(key), printable(entry.key),
+                          printable(entry.value.scalar, 40)),
+              fmt::format("words: {}", fmt::join(words, ", ")));
         continue;
       }
       enter(entry.value, fmt::format("{}.{}", sub_path(key), printable(entry.key)),
@@ -267,7 +289,12 @@ std::string Section::hint_for(const ConfigEntry& unknown) const {
   const auto other = std::ranges::find(other_names_, unknown.key, &OtherName::first);
   if (other != other_names_.end()) return fmt::format("here it is '{}'", other->second);
   std::vector<std::string> whole = paths_with(path_of(unknown), path_, context_->paths());
-  if (whole.empty()) return suggestion(unknown.key, known_);
+  if (whole.empty()) {
+    std::vector<std::string> known;  // once each, in the order in which they are read
+    for (const std::string& key : known_)
+      if (std::ranges::find(known, key) == known.end()) known.push_back(key);
+    return suggestion(unknown.key, known);
+  }
   std::erase(whole, sub_path(path_of(unknown)));
   if (whole.empty()) return "it does not go with the other keys there; `orrery list keys` says with which it does";
   return fmt::format("did you mean {}'{}'?", whole.size() == 1 ? "" : "one of ", fmt::join(whole, "', '"));

@@ -212,9 +212,10 @@ class Section {
   // A list of maps, in order.
   bool list(std::string_view key, std::string_view meaning, const Read& read);
   // A map with free keys, each of whose values is a map. `key_name` stands for the key in the docs. One of `words` in
-  // place of such a value is {word: true}.
+  // place of such a value is {word: true}. A key may have dots in it, behind which one of `below` may be misspelt.
   bool map(std::string_view key, std::string_view key_name, std::string_view meaning,
-           const std::function<void(const ConfigEntry&, Section&)>& read, const Names& words = {});
+           const std::function<void(const ConfigEntry&, Section&)>& read, const Names& words = {},
+           const Names& below = {});
   // A list of words (a lone word counts as a list of one); empty if absent.
   std::vector<std::string> words(std::string_view key, std::string_view meaning);
   // A list of 1 to `most` whole numbers. `presence` is "required" or "optional": then empty if absent. Empty after

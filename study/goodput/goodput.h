@@ -15,6 +15,17 @@
 
 namespace orrery::study {
 
+// Work that is cut by checkpoints: whole intervals, at least one, and what is left of it. A checkpoint follows each,
+// also the last: what has been trained is kept.
+struct Intervals {
+  double work = 0;  // seconds, of a whole one
+  std::int64_t whole = 0;
+  std::optional<double> rest{};  // seconds
+
+  std::int64_t checkpoints() const { return whole + (rest ? 1 : 0); }
+  double total() const { return work * static_cast<double>(whole) + rest.value_or(0); }
+};
+
 // In seconds.
 struct FailureModel {
   double mtbf = 0;     // of the job: M
@@ -24,6 +35,8 @@ struct FailureModel {
   // Mean time that `work` and the checkpoint behind it take, failures included; infinite where it is beyond numbers.
   double expected(double work) const;
   double goodput(double work) const { return work / expected(work); }
+  double expected(const Intervals& intervals) const;
+  double goodput(const Intervals& intervals) const { return intervals.total() / expected(intervals); }
   // The work between checkpoints with the best goodput: (1 - w/M) e^((w+d)/M) = 1. Zero where checkpoints cost nothing.
   double best_work() const;
   // Two approximations of it: sqrt(2 d M) (J. W. Young, A first order approximation to the optimum checkpoint interval,
@@ -32,11 +45,14 @@ struct FailureModel {
   double daly() const;
 };
 
-// Of whole iterations between checkpoints, at least one, the number with the best goodput.
-std::int64_t best_iterations(const FailureModel& model, double iteration);
+// A training of `iterations`, of so many seconds each, with a checkpoint behind every `every` of them.
+Intervals intervals_of(std::int64_t iterations, double iteration, std::int64_t every);
 
-// Runs of so many segments, each of `work` and a checkpoint, with failures drawn from a hash of the seed, the run and
-// the failure's number: the same on every machine.
+// Of whole iterations between checkpoints, 1 to all of a training, the number with the best goodput: the best of
+// endless work, or one that cuts the training into as many equal parts.
+std::int64_t best_iterations(const FailureModel& model, double iteration, std::int64_t iterations);
+
+// Runs with failures drawn from a hash of the seed, the run and the failure's number: the same on every machine.
 struct SimulatedRuns {
   std::size_t runs = 0;
   double mean = 0;    // seconds of a run
@@ -48,7 +64,7 @@ struct SimulatedRuns {
 };
 
 // As many runs as can be simulated soon, at most 1,000; nothing where that are fewer than 30.
-std::optional<SimulatedRuns> simulate_runs(const FailureModel& model, double work, std::int64_t segments,
+std::optional<SimulatedRuns> simulate_runs(const FailureModel& model, const Intervals& intervals,
                                            std::uint64_t seed = 1);
 
 }  // namespace orrery::study

@@ -35,7 +35,7 @@ Bytes checkpoint_of(const workload::TrainingSpec& training) {
 }
 
 double write_time(const experiment::Reliability& reliability, std::optional<Bytes> checkpoint) {
-  if (reliability.write) return seconds(*reliability.write);
+  if (reliability.write) return *reliability.write;
   if (!checkpoint)
     throw InputError(reliability.where, "how large a checkpoint of traces is, is not known",
                      "write reliability.checkpoint.time in place of bandwidth");
@@ -52,28 +52,69 @@ void check_jobs(const experiment::Experiment& experiment) {
                      "restart: 10 min, checkpoint: {time: 30 s}}");
 }
 
-IntervalGoodput goodput_of(const FailureModel& model, std::int64_t iterations, double iteration, double useful) {
+IntervalGoodput goodput_of(const Goodput& goodput, std::int64_t every) {
+  const FailureModel& model = goodput.model;
+  const Intervals intervals = intervals_of(goodput.iterations, seconds(goodput.iteration), every);
   IntervalGoodput result;
-  result.iterations = iterations;
-  result.work = static_cast<double>(iterations) * iteration;
-  const double expected = model.expected(result.work);
-  result.goodput = result.work / expected;
-  result.checkpoints = model.write / expected;
+  result.iterations = every;
+  result.work = intervals.work;
+  const double expected = model.expected(intervals);
+  result.goodput = intervals.total() / expected;
+  result.checkpoints = static_cast<double>(intervals.checkpoints()) * model.write / expected;
   result.failures = 1 - result.goodput - result.checkpoints;
-  const double segments = std::ceil(useful / result.work);
-  if (segments < 1e15) result.simulated = simulate_runs(model, result.work, static_cast<std::int64_t>(segments));
-  if (result.simulated) result.simulated_goodput = segments * result.work / result.simulated->mean;
+  result.simulated = simulate_runs(model, intervals);
+  if (result.simulated) result.simulated_goodput = intervals.total() / result.simulated->mean;
   return result;
 }
 
-// Eighths to eightfold of the best interval, and the one that is taken.
-std::vector<std::int64_t> intervals_around(std::int64_t best, std::int64_t taken) {
+// Eighths to eightfold of the best interval, but no longer than the training, and the one that is taken.
+std::vector<std::int64_t> intervals_around(std::int64_t best, std::int64_t taken, std::int64_t all) {
   std::set<std::int64_t> intervals = {best, taken};
   for (const std::int64_t factor : {2, 4, 8}) {
     intervals.insert(std::max<std::int64_t>(1, best / factor));
-    intervals.insert(best * factor);
+    intervals.insert(best > all / factor ? all : best * factor);
   }
   return {intervals.begin(), intervals.end()};
+}
+
+// Iterations of the whole training, or of a usual time.
+std::int64_t iterations_of(const std::optional<workload::TrainingSpec>& training, double iteration) {
+  if (!training || !training->tokens)
+    return static_cast<std::int64_t>(std::max(std::ceil(kUsualWork / iteration), 1.0));
+  constexpr std::int64_t kMost = 1'000'000'000'000'000'000;  // exact enough as a double, and back
+  const std::int64_t tokens = training->tokens->count(), step = workload::tokens_per_step(*training);
+  return std::min(tokens / step + (tokens % step > 0 ? 1 : 0), kMost);
+}
+
+// As given, rounded up to whole iterations; what is longer than the training is the training.
+std::int64_t given_iterations(const experiment::Reliability& reliability, Goodput& goodput) {
+  constexpr double kRounding = 1 - 1e-12;  // an interval of whole iterations is that many
+  const double count = std::ceil(*reliability.interval / seconds(goodput.iteration) * kRounding);
+  if (count <= static_cast<double>(goodput.iterations))
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(count));
+  goodput.warnings.push_back({Severity::kWarning, reliability.where,
+                              fmt::format("checkpoint.interval: {} is longer than the whole training, {}",
+                                          long_time_text(*reliability.interval), long_time_text(goodput.useful)),
+                              "there is one checkpoint, at its end"});
+  return goodput.iterations;
+}
+
+// A thousand times its work is no time that a training takes.
+void check_hope(const Goodput& goodput) {
+  constexpr double kLeastGoodput = 1e-3;
+  const IntervalGoodput& taken = goodput.taken;
+  if (taken.goodput >= kLeastGoodput) return;
+  const auto best = std::ranges::find(goodput.intervals, goodput.best, &IntervalGoodput::iterations);
+  const std::string hint =
+      best->goodput >= kLeastGoodput
+          ? fmt::format("a checkpoint every {} has a goodput of {:.2f} %", long_time_text(best->work),
+                        100 * best->goodput)
+          : std::string("no interval helps: fewer failures, or shorter iterations, checkpoints and restarts");
+  throw StuckError(fmt::format(
+      "the training does not come to an end: it fails more often than it gets on; an interval of {} and its checkpoint "
+      "of {} have to pass without a failure, a restart takes {}, and the job fails every {}\n  hint: {}",
+      long_time_text(taken.work), long_time_text(goodput.model.write), long_time_text(goodput.model.restart),
+      long_time_text(goodput.model.mtbf), hint));
 }
 
 void add_units(const experiment::Reliability& reliability, Goodput& goodput) {
@@ -84,7 +125,7 @@ void add_units(const experiment::Reliability& reliability, Goodput& goodput) {
                   : reliability.per == experiment::FailureUnit::kNode ? goodput.nodes
                                                                       : 1;
   goodput.model.mtbf = reliability.mtbf / static_cast<double>(goodput.units);
-  goodput.model.restart = seconds(reliability.restart);
+  goodput.model.restart = reliability.restart;
 }
 
 }  // namespace
@@ -126,19 +167,15 @@ Goodput find_goodput(const GoodputRequest& request, const ConfigFiles& files, co
   // 2. The closed form, and runs that are simulated.
   add_units(reliability, goodput);
   const double iteration = seconds(goodput.iteration);
-  goodput.best = best_iterations(goodput.model, iteration);
-  goodput.has_given_interval = reliability.interval.has_value();
-  const std::int64_t given = reliability.interval
-                                 ? (*reliability.interval + goodput.iteration - Duration(1)) / goodput.iteration
-                                 : goodput.best;
-  goodput.useful = goodput.tokens && goodput.tokens_per_iteration
-                       ? std::ceil(*goodput.tokens / *goodput.tokens_per_iteration) * iteration
-                       : kUsualWork;
-  for (const std::int64_t count : intervals_around(goodput.best, given)) {
-    goodput.intervals.push_back(goodput_of(goodput.model, count, iteration, goodput.useful));
-    if (count == given) goodput.taken = goodput.intervals.back();
+  goodput.iterations = iterations_of(training, iteration);
+  goodput.useful = static_cast<double>(goodput.iterations) * iteration;
+  goodput.best = best_iterations(goodput.model, iteration, goodput.iterations);
+  const std::int64_t taken = reliability.interval ? given_iterations(reliability, goodput) : goodput.best;
+  for (const std::int64_t every : intervals_around(goodput.best, taken, goodput.iterations)) {
+    goodput.intervals.push_back(goodput_of(goodput, every));
+    if (every == taken) goodput.taken = goodput.intervals.back();
   }
-  goodput.segments = std::ceil(goodput.useful / goodput.taken.work);
+  check_hope(goodput);
   return goodput;
 }
 

@@ -38,15 +38,14 @@ struct Goodput {
   double unit_mtbf = 0;                        // seconds
   FailureModel model;                          // of the job
   std::optional<Bytes> checkpoint;             // of all ranks together; none of traces
-  bool has_given_interval = false;             // else the best is taken
   std::int64_t best = 0;                       // iterations
   IntervalGoodput taken;                       // as given, or the best
   std::vector<IntervalGoodput> intervals;      // around, ascending; with `taken`
   std::optional<double> tokens_per_iteration;  // samples where the model has no tokens
   bool has_tokens = true;
   std::optional<double> tokens;  // of the whole training
-  double segments = 0;           // of a run that was simulated
-  double useful = 0;             // seconds of work of a run that was simulated
+  std::int64_t iterations = 0;   // of it, or of 30 days of work
+  double useful = 0;             // seconds of work in them
   std::vector<Problem> warnings;
 
   // Without failures and checkpoints, with them.
@@ -62,8 +61,12 @@ struct GoodputRequest {
 
 using GoodputProgress = std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
 
-// Throws InputError, also without `reliability`, and StuckError.
+// Throws InputError, also without `reliability`, and StuckError, also of a training that fails more often than it gets
+// on.
 Goodput find_goodput(const GoodputRequest& request, const ConfigFiles& files, const GoodputProgress& progress = {});
+
+// "12.3 s", "49.5 min", "3.09 h", "57.1 days".
+std::string long_time_text(double seconds);
 
 std::string goodput_text(const Goodput& goodput);
 // The document "orrery.goodput/1".

@@ -16,34 +16,29 @@ namespace {
 
 using report::Table;
 
-// "12.3 s", "49.5 min", "3.09 h", "57.1 days".
-std::string time_text(double seconds) {
-  if (seconds < 1) return fmt::format("{:.3g} ms", 1e3 * seconds);
-  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
-  if (seconds < 7200) return fmt::format("{:.3g} min", seconds / 60);
-  if (seconds < 2 * report::kDay) return fmt::format("{:.3g} h", seconds / 3600);
-  return report::days_text(seconds);
-}
-
 std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
 std::string count_text(double count) { return three_digits(count, std::array{"", " K", " M", " B", " T", " Q"}); }
 
+// Of endless work, but no longer than there is.
+double best_interval(const Goodput& goodput) { return std::min(goodput.model.best_work(), goodput.useful); }
+
 std::string failures_text(const Goodput& goodput) {
-  if (goodput.unit == "job") return fmt::format("the job fails every {}", time_text(goodput.model.mtbf));
+  if (goodput.unit == "job") return fmt::format("the job fails every {}", long_time_text(goodput.model.mtbf));
+  if (goodput.units == 1) return fmt::format("its {} fails every {}", goodput.unit, long_time_text(goodput.model.mtbf));
   return fmt::format("one of {} fails every {} ({} each)", counted(goodput.units, goodput.unit),
-                     time_text(goodput.model.mtbf), time_text(goodput.unit_mtbf));
+                     long_time_text(goodput.model.mtbf), long_time_text(goodput.unit_mtbf));
 }
 
 std::string checkpoints_text(const Goodput& goodput) {
   const std::string size = goodput.checkpoint ? fmt::format(" of {}", rounded(*goodput.checkpoint)) : "";
-  return fmt::format("a checkpoint{} takes {}, a restart {}\n", size, time_text(goodput.model.write),
-                     time_text(goodput.model.restart));
+  return fmt::format("a checkpoint{} takes {}, a restart {}\n", size, long_time_text(goodput.model.write),
+                     long_time_text(goodput.model.restart));
 }
 
 std::string interval_text(const IntervalGoodput& interval) {
   return fmt::format("{} ({})", counted(static_cast<std::uint64_t>(interval.iterations), "iteration"),
-                     time_text(interval.work));
+                     long_time_text(interval.work));
 }
 
 std::string heading(const Goodput& goodput) {
@@ -57,8 +52,8 @@ std::string heading(const Goodput& goodput) {
   text += fmt::format("iteration time {}; {}\n", rounded(goodput.iteration), failures_text(goodput));
   text += checkpoints_text(goodput);
   text += fmt::format("best interval: {} exactly, {} by Daly's formula, {} by Young's\n",
-                      time_text(goodput.model.best_work()), time_text(std::max(0.0, goodput.model.daly())),
-                      time_text(goodput.model.young()));
+                      long_time_text(best_interval(goodput)), long_time_text(std::max(0.0, goodput.model.daly())),
+                      long_time_text(goodput.model.young()));
   return text;
 }
 
@@ -72,8 +67,8 @@ std::string intervals_text(const Goodput& goodput) {
         one.simulated ? fmt::format("{} +- {:.2f}", percent(*one.simulated_goodput),
                                     100 * *one.simulated_goodput * one.simulated->error / one.simulated->mean)
                       : "-";
-    table.row({fmt::format("{}", one.iterations), time_text(one.work), percent(one.goodput), percent(one.checkpoints),
-               percent(one.failures), simulated});
+    table.row({fmt::format("{}", one.iterations), long_time_text(one.work), percent(one.goodput),
+               percent(one.checkpoints), percent(one.failures), simulated});
   }
   return table.text();
 }
@@ -90,13 +85,13 @@ std::string runs_text(const Goodput& goodput) {
   const std::string what = goodput.tokens ? fmt::format("training on {} {}: ", count_text(*goodput.tokens),
                                                         goodput.has_tokens ? "tokens" : "samples")
                                           : std::string();
-  std::string text = fmt::format("{}{} of work take {} on average", what, time_text(goodput.useful),
-                                 time_text(goodput.useful / goodput.taken.goodput));
+  std::string text = fmt::format("{}{} of work take {} on average", what, long_time_text(goodput.useful),
+                                 long_time_text(goodput.useful / goodput.taken.goodput));
   const auto& simulated = goodput.taken.simulated;
   if (!simulated) return text + "; too many failures to simulate\n";
   return text + fmt::format(";\n  {} simulated runs: mean {}, half within {}, 99 % within {}, {:.4g} failures each\n",
-                            simulated->runs, time_text(simulated->mean), time_text(simulated->median),
-                            time_text(simulated->p99), simulated->failures);
+                            simulated->runs, long_time_text(simulated->mean), long_time_text(simulated->median),
+                            long_time_text(simulated->p99), simulated->failures);
 }
 
 nlohmann::ordered_json interval_json(const IntervalGoodput& interval) {
@@ -119,6 +114,14 @@ nlohmann::ordered_json interval_json(const IntervalGoodput& interval) {
 
 }  // namespace
 
+std::string long_time_text(double seconds) {
+  if (seconds < 1) return fmt::format("{:.3g} ms", 1e3 * seconds);
+  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.3g} min", seconds / 60);
+  if (seconds < 2 * report::kDay) return fmt::format("{:.3g} h", seconds / 3600);
+  return report::days_text(seconds);
+}
+
 std::string goodput_text(const Goodput& goodput) {
   return heading(goodput) + tokens_text(goodput) + runs_text(goodput) + "\n" + intervals_text(goodput);
 }
@@ -136,7 +139,7 @@ nlohmann::ordered_json goodput_json(const Goodput& goodput) {
                                      {"restart_s", goodput.model.restart}};
   if (goodput.checkpoint) document["checkpoint_bytes"] = goodput.checkpoint->count();
   document["best_iterations"] = goodput.best;
-  document["best_interval_s"] = goodput.model.best_work();
+  document["best_interval_s"] = best_interval(goodput);
   document["daly_interval_s"] = std::max(0.0, goodput.model.daly());
   document["young_interval_s"] = goodput.model.young();
   document["useful_s"] = goodput.useful;

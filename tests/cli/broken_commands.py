@@ -324,6 +324,19 @@ ROWS = [
     Row("The cost of no perturbation", 2, ["--cost: nothing is perturbed"], ["run", "job.yaml", "--cost"]),
     Row("Goodput of what does not fail", 2, ["the experiment does not say what fails: it has no 'reliability'", "--mtbf '50000 h'"],
         ["goodput", "job.yaml"]),
+    *[Row(f"`--{option} {value}`", 2, [f"reliability.{key}: '{value}'{problem}", "s, min, h, d or years"],
+          ["goodput", "job.yaml", *[word for name, usual in
+                                    {"mtbf": "50000 h", "restart": "1 min", "checkpoint-time": "30 s", option: value}.items()
+                                    for word in (f"--{name}={usual}",)]])
+      for option, key, value, problem in (
+          ("mtbf", "mtbf", "0", " is zero"), ("mtbf", "mtbf", "0 h", " is zero"), ("mtbf", "mtbf", "-3h", " is negative"),
+          ("mtbf", "mtbf", "1e30 years", " is too large"), ("mtbf", "mtbf", "40000 years", " is too large"),
+          ("mtbf", "mtbf", "0.5 s", " is less than 1 s"), ("mtbf", "mtbf", "5", " has no unit"),
+          ("mtbf", "mtbf", "often", " is not a time"), ("restart", "restart", "-1 d", " is negative"),
+          ("restart", "restart", "2 weeks", ": unknown unit 'weeks'"), ("interval", "checkpoint.interval", "0 min", " is zero"),
+          ("checkpoint-time", "checkpoint.time", "1e30 years", " is too large"))],
+    Row("A training that fails more often than it gets on", 3, ["the training does not come to an end", "hint: no interval helps"],
+        ["goodput", "job.yaml", "--mtbf", "1 min", "--restart", "1000 years", "--checkpoint-time", "30 s"]),
     Row("The size of a checkpoint of traces", 2, ["how large a checkpoint of traces is, is not known", "reliability.checkpoint.time"],
         ["goodput", "job.yaml", "--mtbf", "50000 h", "--restart", "1 min", "--checkpoint-bandwidth", "1 GB/s"]),
     Row("Memory by a plan that is no degree", 2, ["--parallel tensor: error: 'tensor' is no degree", "tensor=8,pipeline=4"],

@@ -77,10 +77,17 @@ WORKLOADS = [
     model("A config.json without its architecture", "architectures: [LlamaForCausalLM], hidden_size: 1024",
           "job.yaml:3:10: error: a config.json without 'model_type'"),
     model("A config.json without its layers", "model_type: llama, hidden_size: 1024, num_attention_heads: 16, vocab_size: 512, "
-          "max_position_embeddings: 1024", "'workload.model.layers' is missing"),
+          "max_position_embeddings: 1024, intermediate_size: 4096", "job.yaml:3:10: error: 'num_hidden_layers' is missing"),
+    model("A config.json of Mixtral without its experts", "model_type: mixtral, hidden_size: 1024, num_hidden_layers: 8, "
+          "num_attention_heads: 16, num_key_value_heads: 8, intermediate_size: 4096, vocab_size: 512, "
+          "max_position_embeddings: 1024, num_experts_per_tok: 2", "job.yaml:3:10: error: 'num_local_experts' is missing",
+          "a model of type mixtral is another one"),
+    model("A config.json whose switch is a word", "model_type: llama, hidden_size: 1024, num_hidden_layers: 8, "
+          "num_attention_heads: 16, intermediate_size: 4096, vocab_size: 512, max_position_embeddings: 1024, "
+          "tie_word_embeddings: 'yes'", "tie_word_embeddings: 'yes' is neither true nor false"),
     model("A config.json with dense layers one by one", "model_type: qwen3_moe, hidden_size: 1024, num_hidden_layers: 8, "
           "num_attention_heads: 16, vocab_size: 512, max_position_embeddings: 1024, num_experts: 8, num_experts_per_tok: 2, "
-          "mlp_only_layers: [3]", "dense layers are listed one by one in 'mlp_only_layers'", "dense_layers"),
+          "num_key_value_heads: 4, intermediate_size: 4096, moe_intermediate_size: 512, mlp_only_layers: [3]", "dense layers are listed one by one in 'mlp_only_layers'", "dense_layers"),
     job("`recompute: ful`", "data: 8", "job.yaml:6:14: error: workload.recompute: unknown value 'ful'",
         "did you mean 'full'?", more="recompute: ful"),
     job("`gradients: fp8`", "data: 8", "job.yaml:6:14: error: workload.gradients: unknown value 'fp8'",

@@ -127,6 +127,23 @@ def check_all_keys(program, checks, folder):
                          f"{above}.{name}.{part} is refused by its name", done.stderr)
 
 
+def check_slips(program, checks, folder):
+    """A slip behind a name with dots is told from a name."""
+    for name, slip, value, meant in (("perturb.nics.node1.nic0", "bandwith", "50 %", "bandwidth"),
+                                     ("perturb.links.nic.up", "bandwith", "50 %", "bandwidth"),
+                                     ("perturb.links.nic.up", "latencey", "1 us", "latency"),
+                                     ("perturb.links.nic.up", "trafic", "60 %", "traffic")):
+        done = program.run(["run", "job.yaml", "--set", f"{name}.{slip}={value}"], folder)
+        checks.check(done.code == 2 and f"unknown key '{slip}' in '{name}'" in done.stderr and
+                     f"did you mean '{meant}'?" in done.stderr, f"{name}.{slip}", done.stderr)
+    done = program.run(["run", "job.yaml", "--set", "perturb.links.nic.up=50 %"], folder)
+    checks.check(done.code == 2 and "'perturb.links.nic.up' is '50 %'" in done.stderr, "no slip, but no map", done.stderr)
+    for what in ("ranks", "nodes"):
+        done = program.run(["run", "job.yaml", "--set", f"perturb.{what}.7-3.compute=1.3"], folder)
+        checks.check(done.code == 2 and f"perturb.{what}.7-3: the range goes backwards" in done.stderr and "3-7" in done.stderr,
+                     f"{what} backwards", done.stderr)
+
+
 def check_sweep(program, checks, folder):
     """Names with dots are one key for every path: here for a sweep."""
     (folder / "sweep.yaml").write_text("experiment: job.yaml\nvary:\n"
@@ -141,7 +158,7 @@ def main():
         folder = type(SOURCE)(name)
         (folder / "job.yaml").write_text(JOB)
         for check in (check_same, check_folding, check_culprit, check_cost, check_seeds, check_all_keys,
-                      check_sweep):
+                      check_slips, check_sweep):
             check(program, checks, folder)
     return checks.exit_code()
 

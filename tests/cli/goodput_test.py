@@ -25,21 +25,32 @@ def expected(document, work):
     return mtbf * math.exp(restart / mtbf) * math.expm1((work + write) / mtbf)
 
 
+def cut(document, every):
+    """A training in intervals of so many iterations: the work, how long it takes, and its checkpoints."""
+    iteration = document["iteration_time_s"]
+    iterations = round(document["useful_s"] / iteration)
+    whole, rest = divmod(iterations, every)
+    time = whole * expected(document, every * iteration) + (expected(document, rest * iteration) if rest else 0)
+    return iterations * iteration, time, whole + (rest > 0)
+
+
 def check_closed_form(program, checks, folder):
     document = goodput(program, checks, folder, *OPTIONS)
     iteration = json.loads(program.run(["run", "job.yaml", "--json", "-"], folder).stdout)["iteration_time_s"]
     checks.check(document["iteration_time_s"] == iteration, "the iteration of run")
     checks.check(document["units"] == 16 and math.isclose(document["mtbf_s"], 200 * HOUR / 16), "any of 16 devices", document)
     for row in document["intervals"]:
-        work = row["iterations"] * iteration
-        checks.check(math.isclose(row["goodput"], work / expected(document, work), rel_tol=1e-9), "the closed form", row)
+        work, time, checkpoints = cut(document, row["iterations"])
+        checks.check(math.isclose(row["goodput"], work / time, rel_tol=1e-9), "the closed form", row)
+        checks.check(math.isclose(row["checkpoints"], checkpoints * 30 / time, rel_tol=1e-9), "each interval's checkpoint", row)
         checks.check(math.isclose(row["goodput"] + row["checkpoints"] + row["failures"], 1, rel_tol=1e-9), "shares of one")
         checks.check(row["goodput"] <= document["goodput"], "no interval is better than the best", row)
         simulated = row["simulated"]
         error = simulated["goodput"] * simulated["error_s"] / simulated["mean_s"]
         checks.check(abs(simulated["goodput"] - row["goodput"]) < 4 * error, "simulated within four standard errors", row)
-    around = [goodput_of * iteration for goodput_of in (document["iterations"] - 1, document["iterations"] + 1)]
-    checks.check(all(work / expected(document, work) <= document["goodput"] for work in around), "nor the next ones")
+    best = cut(document, document["iterations"])[1]
+    around = [cut(document, document["iterations"] + more)[1] for more in (-1, 1)]
+    checks.check(all(best <= time + expected(document, 0) for time in around), "nor the next ones", (best, around))
 
 
 def check_options(program, checks, folder):
@@ -74,9 +85,62 @@ def check_tokens(program, checks, folder):
     checks.check(math.isclose(document["useful_s"], math.ceil(300e9 / tokens) * document["iteration_time_s"]), "the work")
     simulated = document["simulated"]
     checks.check(math.isclose(document["expected_s"], document["useful_s"] / document["goodput"]), "the training's time")
-    checks.check(abs(simulated["mean_s"] - document["expected_s"]) < 4 * simulated["error_s"] + document["useful_s"] * 1e-3,
+    checks.check(abs(simulated["mean_s"] - document["expected_s"]) < 4 * simulated["error_s"],
                  "simulated trainings take as long", document)
     checks.check(simulated["p50_s"] <= simulated["p90_s"] <= simulated["p99_s"], "percentiles ascend")
+
+
+def check_few_intervals(program, checks, folder):
+    """The last interval is what is left of the training; one that is longer is the training."""
+    half = ["--mtbf", "5 years", "--restart", "10 min", "--checkpoint-time", "30 s"]
+    for interval in ("500 h", "29 d", "47 h", "1 d"):
+        document = goodput(program, checks, folder, *half, "--interval", interval)
+        simulated = document["simulated"]
+        checks.check(abs(simulated["mean_s"] - document["expected_s"]) < 4 * simulated["error_s"],
+                     f"{interval} of 30 days: simulated is expected", document)
+        work, time, _ = cut(document, document["iterations"])
+        checks.check(math.isclose(document["expected_s"], time, rel_tol=1e-9), f"{interval}: the last is cut", (time, document))
+        checks.check(math.isclose(work, 30 * 86400, rel_tol=1e-4), "30 days, in whole iterations", work)
+    for interval in ("31 d", "1000 years"):
+        done = program.run(["goodput", "job.yaml", *half, "--interval", interval, "--json", "-"], folder)
+        document = json.loads(done.stdout)
+        checks.check(math.isclose(document["interval_s"], document["useful_s"], rel_tol=1e-9), "at most the training", document)
+        checks.check("longer than the whole training" in done.stderr, "and says so", done.stderr)
+    seldom = goodput(program, checks, folder, "--mtbf", "30000 years", "--restart", "10 min", "--checkpoint-time", "10 h",
+                     "--set", "workload.tokens=1 M")
+    checks.check(seldom["best_iterations"] == math.ceil(1e6 / (16 * 2048)), "the best is at most the training", seldom)
+    checks.check(seldom["best_interval_s"] <= seldom["useful_s"], "also the exact one", seldom["best_interval_s"])
+
+
+def check_hopeless(program, checks, folder):
+    """What fails more often than it gets on does not come to an end."""
+    for options, hint in ((["--mtbf", "2 min", "--per", "job", "--restart", "1 h", "--checkpoint-time", "1 min"], "no interval helps"),
+                          (["--mtbf", "1 h", "--per", "job", "--restart", "1000 years", "--checkpoint-time", "30 s"], "no interval helps"),
+                          (["--mtbf", "1 h", "--per", "job", "--restart", "1 min", "--checkpoint-time", "30 s", "--interval", "1 d"],
+                           "a checkpoint every")):
+        done = program.run(["goodput", "job.yaml", *options, "--json", "-"], folder)
+        checks.check(done.code == 3 and not done.broken, f"{options}: exit code", (done.code, done.stderr))
+        checks.check("does not come to an end" in done.stderr and hint in done.stderr, f"{options}: says so", done.stderr)
+    slow = goodput(program, checks, folder, "--mtbf", "1 h", "--per", "job", "--restart", "4 h", "--checkpoint-time", "30 s")
+    checks.check(0.001 < slow.get("goodput", 0) < 0.02, "a bad one is no hopeless one", slow)
+
+
+def check_own_keys(program, checks, folder):
+    """Options win over the file, also where they say the same otherwise; long times are long times everywhere."""
+    (folder / "own.yaml").write_text((folder / "job.yaml").read_text() + RELIABILITY)
+    options = OPTIONS[:4] + ["--checkpoint-bandwidth", "1 GB/s"]
+    ours = program.run(["goodput", "own.yaml", "--checkpoint-bandwidth", "1 GB/s"], folder)
+    checks.check(ours.code == 0 and ours.stdout == program.run(["goodput", "job.yaml", *options], folder).stdout,
+                 "a bandwidth over the file's time", ours.stderr)
+    (folder / "rate.yaml").write_text((folder / "job.yaml").read_text() + RELIABILITY.replace("time: 30 s", "bandwidth: 1 GB/s"))
+    ours = program.run(["goodput", "rate.yaml", "--checkpoint-time", "30 s"], folder)
+    checks.check(ours.code == 0 and ours.stdout == program.run(["goodput", "own.yaml"], folder).stdout,
+                 "a time over the file's bandwidth", ours.stderr)
+    days = goodput(program, checks, folder, *OPTIONS[:2], "--restart", "0.25 d", "--checkpoint-time", "30 s", "--interval", "2 d")
+    checks.check(days["restart_s"] == 6 * HOUR and days["interval_s"] >= 48 * HOUR, "days", days)
+    alone = program.run(["goodput", "job.yaml", "--set", "nodes=1", "--set", "workload.parallel={tensor: 8}", *OPTIONS, "--per", "node",
+                         "--allow-oom"], folder).stdout
+    checks.check("; its node fails every 8.33 days" in alone, "of a single node", alone)
 
 
 def check_published(program, checks, folder):
@@ -92,7 +156,8 @@ def main():
     with scratch_folder() as name:
         folder = type(SOURCE)(name)
         (folder / "job.yaml").write_text(SMALL_JOB)
-        for check in (check_closed_form, check_options, check_state, check_tokens, check_published):
+        for check in (check_closed_form, check_options, check_state, check_tokens, check_few_intervals,
+                      check_hopeless, check_own_keys, check_published):
             check(program, checks, folder)
     return checks.exit_code()
 

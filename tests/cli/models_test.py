@@ -112,6 +112,93 @@ def check_as_workload(program, checks, folder):
     checks.check(json.loads(again.stdout)["iteration_time_s"] == times[0], "a result of it runs again", again.stderr)
 
 
+# Keys without which transformers would take a default of its own, by the type of the model.
+REQUIRED = {
+    "Llama 3.1 8B": ["hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size",
+                     "max_position_embeddings"],
+    "Mixtral 8x7B": ["num_local_experts", "num_experts_per_tok", "num_key_value_heads", "intermediate_size"],
+    "gpt-oss 20B": ["num_local_experts", "num_experts_per_tok", "head_dim"],
+    "Qwen3 8B": ["intermediate_size", "head_dim", "num_key_value_heads"],
+    "Qwen3 30B-A3B": ["num_experts", "num_experts_per_tok", "moe_intermediate_size"],
+    "Qwen1.5 MoE A2.7B": ["num_experts", "shared_expert_intermediate_size"],
+    "DeepSeek-V3": ["n_routed_experts", "num_experts_per_tok", "moe_intermediate_size", "n_shared_experts",
+                    "first_k_dense_replace", "q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim",
+                    "intermediate_size"],
+    "GPT-2": ["n_embd", "n_layer", "n_head", "n_positions"],
+    "OPT 6.7B": ["ffn_dim"],
+    "BLOOM": ["n_embed", "n_layer", "seq_length"],
+}
+NULLABLE = ("num_key_value_heads", "q_lora_rank", "n_shared_experts")
+# Values that no key of the kind has, and what is said of them.
+WRONG = [
+    ("Llama 3.1 8B", {"hidden_size": [4096]}, "hidden_size: a list is not a whole number"),
+    ("Llama 3.1 8B", {"hidden_size": "4k"}, "hidden_size: '4k' is not a whole number"),
+    ("Llama 3.1 8B", {"intermediate_size": -14336}, "intermediate_size: -14336 is out of range; expected 1 to"),
+    ("Llama 3.1 8B", {"vocab_size": -1}, "vocab_size: -1 is out of range"),
+    ("Llama 3.1 8B", {"num_local_experts": -1}, "num_local_experts: -1 is out of range"),
+    ("Mixtral 8x7B", {"num_local_experts": 0}, "num_local_experts: 0 is out of range; expected 1 to"),
+    ("Mixtral 8x7B", {"num_local_experts": -1}, "num_local_experts: -1 is out of range; expected 1 to"),
+    ("DeepSeek-V3", {"n_routed_experts": 0}, "n_routed_experts: 0 is out of range; expected 1 to"),
+    ("DeepSeek-V3", {"kv_lora_rank": {}}, "kv_lora_rank: a map is not a whole number"),
+    ("Qwen1.5 MoE A2.7B", {"shared_expert_intermediate_size": -5632}, "shared_expert_intermediate_size: -5632 is out of range"),
+    ("Qwen3 30B-A3B", {"mlp_only_layers": 3}, "mlp_only_layers: '3' is not a list"),
+    ("Llama 3.1 8B", {"hidden_act": 3}, "hidden_act: '3' is not a name"),
+    ("Llama 3.1 8B", {"hidden_act": ["silu"]}, "hidden_act: a list is not a name"),
+    ("Llama 3.1 8B", {"_name_or_path": {}}, "_name_or_path: a map is not a name"),
+    ("Llama 3.1 8B", {"model_type": ["llama"]}, "unknown architecture a list"),
+    *[("Llama 3.1 8B", {key: value}, f"{key}: {shown} is neither true nor false")
+      for key in ("tie_word_embeddings", "attention_bias", "mlp_bias", "use_bias")
+      for value, shown in (("yes", "'yes'"), (1, "'1'"), ([], "a list"), ({}, "a map"))],
+]
+
+
+def check_required(program, checks, folder):
+    """A key without which it would be another model is an error, by its own name and place."""
+    for name, keys in REQUIRED.items():
+        for key in keys:
+            config = dict(PUBLISHED[name][0])
+            del config[key]
+            configs = [(config, f"'{key}' is missing")]
+            if key not in NULLABLE:
+                configs.append((like(config, **{key: None}), f"'{key}' is null"))
+            for config, message in configs:
+                (folder / "config.json").write_text(json.dumps(config, indent=1))
+                done = program.run(["model", "show", "config.json"], folder)
+                checks.check(done.code == 2 and message in done.stderr, f"{name}: {message}", done.stderr or done.stdout)
+                checks.check(done.stderr.startswith("config.json:"), "where", done.stderr)
+    own = {"num_key_value_heads": "kv_heads", "intermediate_size": "ffn_hidden", "num_local_experts": "experts"}
+    config = dict(PUBLISHED["Mixtral 8x7B"][0])
+    for theirs, ours in own.items():
+        config[ours] = config.pop(theirs)
+    (folder / "config.json").write_text(json.dumps(config))
+    checks.check(math.isclose(show(program, checks, folder, "config.json")["parameters"], PUBLISHED["Mixtral 8x7B"][1],
+                              rel_tol=TOLERANCE), "keys of Orrery stand in for them")
+
+
+def check_wrong(program, checks, folder):
+    for name, changes, message in WRONG:
+        (folder / "config.json").write_text(json.dumps(like(PUBLISHED[name][0], **changes)))
+        done = program.run(["model", "show", "config.json"], folder)
+        checks.check(done.code == 2 and not done.broken and message in done.stderr, f"{name} with {changes}", done.stderr)
+
+
+def check_sequence_hint(program, checks, folder):
+    """What the warning says makes the sequence shorter than the longest, and the warning go."""
+    for longest in (131072, 2048):
+        (folder / "config.json").write_text(json.dumps(like(LLAMA, max_position_embeddings=longest)))
+        (folder / "job.yaml").write_text(SMALL_JOB.replace("gpt3-6.7b", "config.json"))
+        warned = program.run(["run", "job.yaml", "--allow-oom"], folder, seconds=60).stderr
+        setting = next(line.split("hint: --set ")[1] for line in warned.splitlines() if "workload.model.sequence" in line)
+        checks.check(int(setting.split("=")[1]) < longest, f"shorter than {longest}", setting)
+        again = program.run(["run", "job.yaml", "--allow-oom", "--set", setting], folder, seconds=60)
+        checks.check(again.code == 0 and "training may take" not in again.stderr, f"{setting} works", again.stderr)
+        shown = program.run(["model", "show", "config.json"], folder).stderr
+        checks.check("--set" not in shown and '"sequence": ' in shown, "model show has no --set", shown)
+        shorter = int(shown.split('"sequence": ')[1].split()[0])
+        (folder / "config.json").write_text(json.dumps(like(LLAMA, max_position_embeddings=longest, sequence=shorter)))
+        checks.check(not program.run(["model", "show", "config.json"], folder).stderr, "its hint works as well")
+
+
 def check_plans(program, checks, folder):
     """Of the fullest rank, as `run` has it."""
     plan = "tensor=4,pipeline=2,data=2"
@@ -121,6 +208,15 @@ def check_plans(program, checks, folder):
     run = program.run(["run", "job.yaml", "--set", "workload.software=megatron-2024", "--json", "-"], folder)
     memory = json.loads(run.stdout)["memory"]
     checks.check(document["plans"][0]["total_bytes"] == memory["peak_bytes"], "as run", (document["plans"][0], memory))
+    blanks = show(program, checks, folder, "gpt3-6.7b", "--parallel", " tensor=4 , pipeline = 2,data=2")["plans"][0]
+    checks.check(blanks["total_bytes"] == document["plans"][0]["total_bytes"], "blanks make no difference", blanks)
+    for wrong, message in (("data=rest", "'data=rest': there is no cluster to fill"),
+                           ("tensor=8,tensor=4", "'tensor' is given twice"), ("tensor=", "'tensor=' is no degree")):
+        done = program.run(["model", "show", "gpt3-6.7b", "--parallel", wrong], folder)
+        checks.check(done.code == 2 and message in done.stderr, wrong, done.stderr)
+    unknown = program.run(["model", "show", "gpt3-6.7b", "--parallel", "foo=3"], folder).stderr
+    known = unknown.split("known: ")[1].strip().split(", ")
+    checks.check(len(known) == len(set(known)) and "tensor" in known, "each known key once", unknown)
     common = show(program, checks, folder, "llama3-70b")["plans"]
     checks.check(len(common) > 5, "common plans without any given", common)
     for one in common:
@@ -133,7 +229,7 @@ def main():
     program, checks = Program(sys.argv[1]), Checks()
     with scratch_folder() as name:
         folder = type(SOURCE)(name)
-        for check in (check_published, check_as_workload, check_plans):
+        for check in (check_published, check_as_workload, check_required, check_wrong, check_sequence_hint, check_plans):
             check(program, checks, folder)
     return checks.exit_code()
 

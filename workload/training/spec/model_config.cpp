@@ -213,7 +213,7 @@ ModelSpec read_model(Section& section) {
   ModelSpec model;
   if (is_hugging_face(section.contents())) {
     const std::size_t errors = section.errors();
-    section.rewrite(from_hugging_face(section.contents(), section.context().diagnostics()));
+    section.rewrite(from_hugging_face(section.contents(), section.path(), section.context().diagnostics()));
     if (!section.sound(errors)) {
       for (const ConfigEntry& entry : section.contents().entries) section.know(entry.key);
       return model;

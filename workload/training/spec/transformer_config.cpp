@@ -9,15 +9,7 @@
 namespace orrery::workload {
 namespace {
 
-// Each of a transformer's sizes; what products of them may reach is checked apart.
-constexpr Range kLayerWidth{1, std::int64_t{1} << 20};
-constexpr Range kInner{1, std::int64_t{1} << 22};
-constexpr Range kHeads{1, std::int64_t{1} << 16};
-constexpr Range kLayers{1, 100'000};
-constexpr Range kVocab{0, std::int64_t{1} << 24};
-constexpr Range kSequence{1, std::int64_t{1} << 26};
-constexpr Range kExperts{0, std::int64_t{1} << 16};
-constexpr Range kExpertGroups{1, 1 << 20};
+using namespace transformer_sizes;
 
 // FLOPs of one sequence in one layer or in the head, so that micro-batches of several fit 64 bits as well.
 constexpr Int128 kMostWork = Int128{1} << 58;
@@ -256,7 +248,7 @@ TransformerSpec read_transformer(Section& section) {
       "number of tokens in a sequence for which the head computes scores (masked language models); without it, all "
       "tokens");
   section.takes(
-      "mtp_layers", model.mtp_layers, {0, 64},
+      "mtp_layers", model.mtp_layers, kPredictionModules,
       "number of modules of multi-token prediction behind the head (DeepSeek-V3): each a projection, a layer, "
       "with experts if the model has any, and the head once more");
   section.know("tied_embeddings");

@@ -7,6 +7,19 @@
 
 namespace orrery::workload {
 
+// Each of a transformer's sizes; what products of them may reach is checked apart.
+namespace transformer_sizes {
+inline constexpr Range kLayerWidth{1, std::int64_t{1} << 20};
+inline constexpr Range kInner{1, std::int64_t{1} << 22};
+inline constexpr Range kHeads{1, std::int64_t{1} << 16};
+inline constexpr Range kLayers{1, 100'000};
+inline constexpr Range kVocab{0, std::int64_t{1} << 24};
+inline constexpr Range kSequence{1, std::int64_t{1} << 26};
+inline constexpr Range kExperts{0, std::int64_t{1} << 16};
+inline constexpr Range kExpertGroups{1, 1 << 20};
+inline constexpr Range kPredictionModules{0, 64};
+}  // namespace transformer_sizes
+
 // What it returns after an error may be of any size, but no zero stands where it could be divided by.
 TransformerSpec read_transformer(Section& section);
 
