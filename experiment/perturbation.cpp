@@ -88,6 +88,8 @@ std::optional<NumberRange> range_of(std::string_view text) {
   return NumberRange{static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(*last)};
 }
 
+constexpr std::uint32_t kUnknown = UINT32_MAX;
+
 // Of ranks or nodes, `what` in messages. There are `end` nodes, or devices for as many ranks.
 template <class Number>
 void read_slow_ones(const ConfigEntry& entry, Section& section, std::string_view what, std::uint32_t end,
@@ -109,6 +111,7 @@ void read_slow_ones(const ConfigEntry& entry, Section& section, std::string_view
     return diagnostics.error(
         entry.where, fmt::format("{}: the cluster has no such node", section.path()),
         end == 1 ? std::string("its only node is 0") : fmt::format("its nodes are 0 to {}", end - 1));
+  if (end == kUnknown) return;  // the cluster is wrong, and told of
   if (range->last - range->first >= end)
     return diagnostics.error(entry.where,
                              fmt::format("{}: more ranks than the cluster has devices, {}", section.path(), end),
@@ -345,9 +348,9 @@ void read_nic(const ConfigEntry& entry, Section& section, system::NetworkModel m
 system::Perturbation read_perturbation(Section& perturb, system::NetworkModel model,
                                        std::optional<network::Fabric>& fabric) {
   system::Perturbation perturbation;
-  const std::uint32_t devices = fabric ? fabric->device_count() : UINT32_MAX;
+  const std::uint32_t devices = fabric ? fabric->device_count() : kUnknown;
   const Names of_links = {"bandwidth", "latency", "at", "traffic"};
-  const std::uint32_t nodes = fabric ? network::node_of(*fabric, DeviceId(devices - 1)) + 1 : UINT32_MAX;
+  const std::uint32_t nodes = fabric ? network::node_of(*fabric, DeviceId(devices - 1)) + 1 : kUnknown;
   perturb.map("ranks", "RANK",
               "slow or late ranks, by number or from one to another. Example: `ranks: {5: {compute: 1.3}, 40-47: "
               "{slower: 10 %}}`",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/hash.h"
+#include "core/quantile.h"
 
 namespace orrery::study {
 namespace {
@@ -61,9 +62,8 @@ std::int64_t time_of_run(Segments left, std::int64_t restart, Lifetimes& lifetim
   }
 }
 
-double percentile(const std::vector<std::int64_t>& sorted, double share) {
-  const auto at = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
-  return static_cast<double>(sorted[std::max<std::size_t>(at, 1) - 1]) / kMicro;
+double percentile(const std::vector<std::int64_t>& sorted, std::size_t percent) {
+  return static_cast<double>(sorted[place_of_percentile(percent, sorted.size())]) / kMicro;
 }
 
 }  // namespace
@@ -139,9 +139,9 @@ std::optional<SimulatedRuns> simulate_runs(const FailureModel& model, const Inte
   double squares = 0;
   for (const std::int64_t time : times) squares += std::pow(static_cast<double>(time) / kMicro - simulated.mean, 2);
   simulated.error = std::sqrt(squares / (runs - 1) / runs);
-  simulated.median = percentile(times, 0.5);
-  simulated.p90 = percentile(times, 0.9);
-  simulated.p99 = percentile(times, 0.99);
+  simulated.median = percentile(times, 50);
+  simulated.p90 = percentile(times, 90);
+  simulated.p99 = percentile(times, 99);
   simulated.failures = draws / runs;
   return simulated;
 }
