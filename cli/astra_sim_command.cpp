@@ -150,7 +150,8 @@ void add_astra_flags(CLI::App& command, AstraOptions& options) {
   add("--rendezvous-protocol", flags.rendezvous, "A receiver first sends 8,192 bytes (default: false)", "BOOL")
       ->expected(0, 1)
       ->default_str("true")
-      ->option_text("[BOOL]");
+      ->option_text("[BOOL]")
+      ->check(one_of("--rendezvous-protocol", {"true", "false", "1", "0"}));
   add("--compute-scale", options.compute_scale, "Accepted; ASTRA-sim does nothing with it", "X");
   add("--comm-scale", options.comm_scale, "Accepted; ASTRA-sim does nothing with it", "X");
   add("--logging-configuration", options.logging_configuration, "Accepted; there is no such log", "FILE");

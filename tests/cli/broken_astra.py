@@ -109,7 +109,7 @@ COMMAND_LINE = [
     row("a flag without its number", "--num-queues-per-dim", "abc", arguments=flags(more=["--num-queues-per-dim=abc"])),
     row("an injection scale that is no number", "--injection-scale: nan is no number from 0 to 1e6",
         arguments=flags(more=["--injection-scale=nan"])),
-    row("a rendezvous that is neither true nor false", "--rendezvous-protocol", "perhaps",
+    row("a rendezvous that is neither true nor false", "unknown value 'perhaps'", "true, false",
         arguments=flags(more=["--rendezvous-protocol=perhaps"])),
     row("a backend that it does not have", "unknown value 'ns3'", arguments=flags(more=["--backend", "ns3"])),
     row("a logging folder in no folder", "'no/such/dir'", arguments=flags(more=["--logging-folder=no/such/dir"])),
