@@ -28,6 +28,7 @@ constexpr std::string_view kIntroduction =
     "| type | example | |\n|---|---|---|\n"
     "| bandwidth | `300 GB/s`, `200 Gb/s` | GB = 10^9 bytes, Gb or Gbit = 10^9 bits; a bare number is an error |\n"
     "| time | `700 ns`, `2.5 us` | ps, ns, us, ms, s |\n"
+    "| long time | `50000 h`, `5 years` | as time, also min, h, d, years; at most 30000 years |\n"
     "| size | `25 MB`, `64 MiB` | MB = 10^6, MiB = 2^20 bytes |\n"
     "| rate | `312 TFLOP/s` | floating-point operations per second |\n"
     "| efficiency | `85 %` | above 0 %, at most 100 % |\n"

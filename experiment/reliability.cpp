@@ -19,7 +19,6 @@ namespace {
 
 // In seconds, longer than any simulated time: "50000 h", "5 years".
 constexpr double kMostSeconds = 1e12;
-constexpr const char* kLongTime = "a number and s, min, h, d or years, at most 30000 years: 50000 h";
 
 constexpr std::array<std::pair<std::string_view, double>, 6> kLongUnits = {
     {{"d", 86'400}, {"day", 86'400}, {"days", 86'400}, {"y", 31'557'600}, {"year", 31'557'600}, {"years", 31'557'600}}};
@@ -38,30 +37,31 @@ Parsed<double> parse_long_time(std::string_view text) {
   const bool is_negative = text.starts_with('-');
   if (is_negative || text.starts_with('+')) text.remove_prefix(1);
   if (text.empty() || std::string_view("0123456789.").find(text.front()) == std::string_view::npos)
-    return {{}, shown + " is not a time", kLongTime};
+    return {{}, shown + " is not a time", {}};
   double number = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code == std::errc::invalid_argument) return {{}, shown + " is not a time", kLongTime};
+  if (code == std::errc::invalid_argument) return {{}, shown + " is not a time", {}};
   const std::string_view read = text.substr(0, static_cast<std::size_t>(end - text.data()));
   if (code == std::errc::result_out_of_range && read.find('-') == std::string_view::npos) number = HUGE_VAL;
   text.remove_prefix(read.size());
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  if (is_negative && number > 0) return {{}, shown + " is negative", kLongTime};
-  if (text.empty()) return {{}, shown + (number == 0 ? " is zero, and has no unit" : " has no unit"), kLongTime};
+  if (is_negative && number > 0) return {{}, shown + " is negative", {}};
+  if (text.empty()) return {{}, shown + (number == 0 ? " is zero, and has no unit" : " has no unit"), {}};
   const auto unit = seconds_of_unit(text);
-  if (!unit) return {{}, fmt::format("{}: unknown unit '{}'", shown, printable(text, 20)), kLongTime};
-  if (!(number * *unit <= kMostSeconds)) return {{}, shown + " is too large", kLongTime};
+  if (!unit) return {{}, fmt::format("{}: unknown unit '{}'", shown, printable(text, 20)), {}};
+  if (!(number * *unit <= kMostSeconds)) return {{}, shown + " is too large", {}};
   return {number * *unit, {}, {}};
 }
 
 // A value that is a time, from `least` on; nothing where the key is missing, or after an error.
 std::optional<double> read_long_time(Section& section, std::string_view key, double least, std::string_view presence,
-                                     std::string_view meaning) {
+                                     std::string_view meaning, std::string_view example) {
   const ConfigValue* value = section.raw(key, "long time", presence, meaning);
   if (value == nullptr) return std::nullopt;
   const std::string path = fmt::format("{}.{}", section.path(), key);
+  const std::string wanted = fmt::format("a number and s, min, h, d or years, at most 30000 years: {}", example);
   if (value->kind != ConfigValue::Kind::kScalar) {
-    section.error(key, fmt::format("{} is {}; a time is expected", path, kind_name(value->kind)), kLongTime);
+    section.error(key, fmt::format("{} is {}; a time is expected", path, kind_name(value->kind)), wanted);
     return std::nullopt;
   }
   const Parsed<double> time = parse_long_time(value->scalar);
@@ -70,15 +70,15 @@ std::optional<double> read_long_time(Section& section, std::string_view key, dou
     section.error(key,
                   fmt::format("{}: '{}' is {}", path, printable(value->scalar, 40),
                               *time.value == 0 ? std::string("zero") : fmt::format("less than {:g} s", least)),
-                  kLongTime);
+                  wanted);
   else
-    section.error(key, fmt::format("{}: {}", path, time.problem), time.hint);
+    section.error(key, fmt::format("{}: {}", path, time.problem), wanted);
   return std::nullopt;
 }
 
 double read_required_time(Section& section, std::string_view key, double least, std::string_view meaning,
                           std::string_view example) {
-  if (const auto time = read_long_time(section, key, least, "required", meaning)) return *time;
+  if (const auto time = read_long_time(section, key, least, "required", meaning, example)) return *time;
   if (!section.has(key))
     section.error(key, fmt::format("'{}.{}' is missing (long time)", section.path(), key),
                   fmt::format("such as {}: {}", key, example));
@@ -99,13 +99,15 @@ void prefer_options(Section& section) {
 
 void read_checkpoint(Section& section, Reliability& reliability) {
   prefer_options(section);
-  reliability.write = read_long_time(section, "time", 0, "optional", "how long writing a checkpoint stops the job");
+  reliability.write =
+      read_long_time(section, "time", 0, "optional", "how long writing a checkpoint stops the job", "30 s");
   section.takes("bandwidth", reliability.storage,
                 "in place of `time`: bandwidth at which all ranks together write parameters and optimizer states");
   reliability.interval = read_long_time(
       section, "interval", kLeastInterval, "optional",
       "work between two checkpoints, rounded up to whole iterations, at most the whole training; without "
-      "it, the interval that is best");
+      "it, the interval that is best",
+      "30 min");
   if (section.has("time") && section.has("bandwidth"))
     section.error("time", fmt::format("{}: 'time' and 'bandwidth' say the same", section.path()),
                   "leave one of them out");

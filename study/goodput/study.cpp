@@ -99,17 +99,17 @@ std::int64_t given_iterations(const experiment::Reliability& reliability, Goodpu
   return goodput.iterations;
 }
 
-// A thousand times its work is no time that a training takes.
+// A thousand times what it takes without failures is no time that a training takes.
+bool is_hopeless(const IntervalGoodput& interval) { return !(interval.goodput + interval.checkpoints >= 1e-3); }
+
 void check_hope(const Goodput& goodput) {
-  constexpr double kLeastGoodput = 1e-3;
   const IntervalGoodput& taken = goodput.taken;
-  if (taken.goodput >= kLeastGoodput) return;
+  if (!is_hopeless(taken)) return;
   const auto best = std::ranges::find(goodput.intervals, goodput.best, &IntervalGoodput::iterations);
-  const std::string hint =
-      best->goodput >= kLeastGoodput
-          ? fmt::format("a checkpoint every {} has a goodput of {:.2f} %", long_time_text(best->work),
-                        100 * best->goodput)
-          : std::string("no interval helps: fewer failures, or shorter iterations, checkpoints and restarts");
+  const std::string hint = is_hopeless(*best)
+                               ? "no interval helps: fewer failures, or shorter iterations, checkpoints and restarts"
+                               : fmt::format("a checkpoint every {} has a goodput of {:.2f} %",
+                                             long_time_text(best->work), 100 * best->goodput);
   throw StuckError(fmt::format(
       "the training does not come to an end: it fails more often than it gets on; an interval of {} and its checkpoint "
       "of {} have to pass without a failure, a restart takes {}, and the job fails every {}\n  hint: {}",

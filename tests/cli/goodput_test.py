@@ -110,6 +110,7 @@ def check_few_intervals(program, checks, folder):
                      "--set", "workload.tokens=1 M")
     checks.check(seldom["best_iterations"] == math.ceil(1e6 / (16 * 2048)), "the best is at most the training", seldom)
     checks.check(seldom["best_interval_s"] <= seldom["useful_s"], "also the exact one", seldom["best_interval_s"])
+    checks.check(seldom["goodput"] < 1e-3 < seldom["checkpoints"], "a long checkpoint is no failure", seldom)
 
 
 def check_hopeless(program, checks, folder):
