@@ -272,7 +272,8 @@ class Searcher {
     const workload::TrainingSpec& training = training_of(*base_);
     if (training.parallel.ranks() != base_->fabric.device_count()) {
       search_.given_refusal =
-          fmt::format("it has {} ranks for {} devices", training.parallel.ranks(), base_->fabric.device_count());
+          fmt::format("it has {} for {}", counted(static_cast<std::uint64_t>(training.parallel.ranks()), "rank"),
+                      counted(base_->fabric.device_count(), "device"));
       return;
     }
     if (const std::string refusal = refusal_of(training); !refusal.empty()) {

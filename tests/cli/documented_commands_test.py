@@ -23,6 +23,7 @@ FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```\s*$", re.M | re.S)
 COMMENT = re.compile(r"\s+#\s*(.*)$")
 SECONDS_OF_MANY = 600  # many runs, on a machine that does other things, too
 LINK = re.compile(r"\]\(([^()\s#]*)(?:#([^()\s]*))?\)")
+PROGRESS = re.compile(r"^\d+ of \d+ .* left\n", re.M)  # once a minute, of what takes longer
 EXIT = re.compile(r"exit (?:code )?(\d+)")
 
 
@@ -102,7 +103,7 @@ def check_document(program, path, checks, is_update):
                 commands += 1
                 outcome = run_line(program, line, folder)
                 said = outcome.stdout + outcome.stderr
-                printed += said
+                printed += PROGRESS.sub("", said)
                 where = f"{path.relative_to(SOURCE)}: {line}"
                 for broken in outcome.broken:
                     checks.check(False, f"{where}: {broken}", said)
