@@ -315,6 +315,13 @@ void run_seeds(const RunOptions& options, const Session& session, const std::vec
   session.outputs.give({study::seeds_text(distribution), study::seeds_json(distribution)});
 }
 
+void check_outputs(const RunOptions& options, const Outputs& outputs) {
+  outputs.check(std::array{table_file(options, "operations"), table_file(options, "memory")});
+  check_files(options, outputs);
+  if (!options.figures.empty() && outputs.json == "-")
+    throw InputError({"--print"}, "prints figures, and --json - the whole document", "leave one of them out");
+}
+
 void run(RunOptions& options, Session& session) {
   const std::optional<experiment::RecordedRun> recorded =
       experiment::load_recorded_run(options.experiment, session.files);
@@ -329,10 +336,7 @@ void run(RunOptions& options, Session& session) {
     return run_seeds(options, session, settings);
   }
   const Outputs& outputs = session.outputs;
-  outputs.check(std::array{table_file(options, "operations"), table_file(options, "memory")});
-  check_files(options, outputs);
-  if (!options.figures.empty() && outputs.json == "-")
-    throw InputError({"--print"}, "prints figures, and --json - the whole document", "leave one of them out");
+  check_outputs(options, outputs);
   const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
   const report::RankChoice timeline_ranks = report::parse_rank_choice(options.timeline_ranks, "--timeline-ranks");
   std::optional<study::RunKind> kind;
@@ -377,6 +381,18 @@ void run(RunOptions& options, Session& session) {
   if (outputs.wants_page()) answer.page = page_of_run(options, run);
   Outputs{outputs.json, {}, outputs.html}.give(answer);
   if (!options.timeline.empty()) write_timeline(options, run, timeline_ranks);
+}
+
+// Behind the options that it does not go with.
+void add_seeds(CLI::App& command, RunOptions& options) {
+  CLI::Option* seeds = command.add_option(
+      "--seeds", options.seeds, "Simulate with this many seeds of noise and traffic: p50, p90, p99 and their cost");
+  seeds->type_name("N")->check(CLI::Range(1, 1'000'000).description(""));
+  add_jobs(command, options.jobs, "seeds to simulate");
+  command.get_option("--jobs")->needs(seeds);
+  for (const char* other : {"--ranks", "--gzip", "--details", "--critical-path", "--timeline", "--print", "--html",
+                            "--verify-fold", "--cost", "--deterministic"})
+    seeds->excludes(command.get_option(other));
 }
 
 }  // namespace
@@ -435,14 +451,7 @@ void add_run_command(CLI::App& app, Session& session) {
   command.add_flag("--no-fast-forward", options.no_fast_forward,
                    "Simulate every message, even those whose times follow from others; results do not change");
   command.add_flag("--cost", options.cost, "Also simulate without `perturb`, and say what that costs");
-  CLI::Option* seeds = command.add_option(
-      "--seeds", options.seeds, "Simulate with this many seeds of noise and traffic: p50, p90, p99 and their cost");
-  seeds->type_name("N")->check(CLI::Range(1, 1'000'000).description(""));
-  add_jobs(command, options.jobs, "seeds to simulate");
-  command.get_option("--jobs")->needs(seeds);
-  for (const char* other : {"--ranks", "--gzip", "--details", "--critical-path", "--timeline", "--print", "--html",
-                            "--verify-fold", "--cost", "--deterministic"})
-    seeds->excludes(command.get_option(other));
+  add_seeds(command, options);
   command.callback([&] { run(options, session); });
 }
 

@@ -82,37 +82,34 @@ void Bus::received(EndName name) {
     else
       end.processing.push_back(request);
     if (!end.processes) process_next(name);
-  } else if (request.sends_back) {
-    request.sends_back = false;
-    if (has_memory)
-      to_memory(request, Then::kSend, true);
-    else
-      end.sends.push_back(request);
-  } else if (has_memory) {
-    to_memory(request, Then::kRetire, false);
   } else {
-    over(request);
+    go_on(name, request);
   }
 }
 
 void Bus::processed(EndName name) {
   End& end = ends_[name];
   end.processes = false;
-  Request request = end.processing.front();
+  const Request request = end.processing.front();
   end.processing.pop_front();
+  go_on(name, request);
+  process_next(name);
+}
+
+// What is left of a request that has been received, and processed if it was to be.
+void Bus::go_on(EndName name, Request request) {
   const bool has_memory = name == kProcessor;
   if (request.sends_back) {
     request.sends_back = false;
     if (has_memory)
       to_memory(request, Then::kSend, true);
     else
-      end.sends.push_back(request);
+      ends_[name].sends.push_back(request);
   } else if (has_memory) {
     to_memory(request, Then::kRetire, false);
   } else {
     over(request);
   }
-  process_next(name);
 }
 
 void Bus::process_next(EndName name) {

@@ -62,6 +62,7 @@ class Bus {
   void received(EndName end);
   void processed(EndName end);
   void over(const Request& request);
+  void go_on(EndName end, Request request);
   void process_next(EndName end);
   void send_if_free(EndName end);
   void send_next(EndName end);
