@@ -112,5 +112,10 @@ def sweeps():
     return [path for path in sorted((SOURCE / "configs" / "studies").glob("*.yaml")) if "\nvary:" in path.read_text()]
 
 
+def files_of(folder):
+    """{name: bytes} of the files of a folder, without those of its folders."""
+    return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir()) if path.is_file()}
+
+
 def scratch_folder():
     return tempfile.TemporaryDirectory(prefix="orrery-")

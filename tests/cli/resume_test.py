@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from orrery_program import Checks, Program, scratch_folder, write_files
+from orrery_program import Checks, Program, files_of, scratch_folder, write_files
 
 POINTS = 120
 SWEEP = """\
@@ -30,11 +30,6 @@ vary:
   - key: cluster.node.fabric.bandwidth
     values: [x0.5, x0.7, x0.9, x1.1, x1.3]
 """ % ", ".join(str(32 * i) for i in range(1, POINTS // 5 + 1))
-
-
-def files_of(folder):
-    """Those of a sweep but the store's, by name."""
-    return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir()) if path.is_file()}
 
 
 def stored(folder):

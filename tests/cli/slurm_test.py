@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from orrery_program import PATIENCE, SOURCE, Checks, Program, scratch_folder, write_files
+from orrery_program import PATIENCE, SOURCE, Checks, Program, files_of, scratch_folder, write_files
 from slurm_cluster import Cluster, Unavailable
 
 POINTS = 40  # of some 60 ms each: long enough for what happens to them meanwhile
@@ -33,11 +33,6 @@ vary:
   - key: cluster.node.fabric.bandwidth
     values: [x0.5, x0.7, x0.9, x1.1, x1.3]
 """ % ", ".join(str(16 * i) for i in range(12, POINTS // 5 + 12))
-
-
-def files_of(folder):
-    """Those of a sweep, by name, but for the store and Slurm's logs."""
-    return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir()) if path.is_file()}
 
 
 class Launched:
