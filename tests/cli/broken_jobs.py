@@ -73,9 +73,22 @@ WORKLOADS = [
     job("`tp: 8`", "tp: 8", "job.yaml:4:14: error: unknown key 'tp'", "here it is 'tensor'"),
     job("`tp: 8` beside `parallel`", "data: 8", "job.yaml:6:3: error: unknown key 'tp'", "here it is 'parallel.tensor'", more="tp: 8"),
     model("An architecture of Hugging Face that is not known", "model_type: mamba, hidden_size: 1024",
-          "job.yaml:3:11: error: unknown architecture 'mamba'", "llama", "docs/jobs.md"),
+          "job.yaml:3:11: error: unknown architecture 'mamba', and its keys are not all of a transformer's: num_hidden_layers, ",
+          "llama", "docs/jobs.md"),
     model("A config.json without its architecture", "architectures: [LlamaForCausalLM], hidden_size: 1024",
-          "job.yaml:3:10: error: a config.json without 'model_type'"),
+          "job.yaml:3:10: error: a config.json without 'model_type', and its keys are not all of a transformer's"),
+    model("A config.json with linear attention", "model_type: qwen3_next, hidden_size: 1024, linear_num_key_heads: 16",
+          "error: 'linear_num_key_heads' stands for linear attention, which Orrery does not model"),
+    model("A config.json with another kind of layers", "model_type: llama, hidden_size: 1024, num_hidden_layers: 2, "
+          "num_attention_heads: 16, intermediate_size: 4096, vocab_size: 512, max_position_embeddings: 1024, "
+          "layer_types: [full_attention, conv]", "error: layer_types: Orrery does not model layers of 'conv'"),
+    model("A config.json that types fewer layers than it has", "model_type: llama, hidden_size: 1024, num_hidden_layers: 3, "
+          "num_attention_heads: 16, intermediate_size: 4096, vocab_size: 512, max_position_embeddings: 1024, "
+          "layer_types: [full_attention, full_attention]", "error: layer_types has the types of 2 of 3 layers"),
+    model("A config.json of an unknown type whose activation is used both ways", "model_type: x, hidden_size: 1024, "
+          "num_hidden_layers: 8, num_attention_heads: 16, intermediate_size: 4096, vocab_size: 512, "
+          "max_position_embeddings: 1024, hidden_act: gelu_pytorch_tanh",
+          "error: unknown architecture 'x', and its activation does not say whether the MLP is gated", "gated_mlp"),
     model("A config.json without its layers", "model_type: llama, hidden_size: 1024, num_attention_heads: 16, vocab_size: 512, "
           "max_position_embeddings: 1024, intermediate_size: 4096", "job.yaml:3:10: error: 'num_hidden_layers' is missing"),
     model("A config.json of Mixtral without its experts", "model_type: mixtral, hidden_size: 1024, num_hidden_layers: 8, "

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +11,8 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "workload/training/spec/hugging_face_keys.h"
+#include "workload/training/spec/hugging_face_types.h"
 #include "workload/training/spec/transformer_config.h"
 
 namespace orrery::workload {
@@ -20,171 +20,72 @@ namespace {
 
 using namespace transformer_sizes;
 
-enum class KeysAndValues : std::uint8_t { kHeads, kLatent };
+// Keys that this file reads besides those of sizes.
+constexpr std::array<std::string_view, 25> kTraits = {"_name_or_path",
+                                                      "hidden_act",
+                                                      "hidden_activation",
+                                                      "activation_function",
+                                                      "attention_bias",
+                                                      "mlp_bias",
+                                                      "use_bias",
+                                                      "tie_word_embeddings",
+                                                      "mlp_only_layers",
+                                                      "mlp_layer_types",
+                                                      "sliding_window",
+                                                      "use_sliding_window",
+                                                      "max_window_layers",
+                                                      "layer_types",
+                                                      "sliding_window_pattern",
+                                                      "attention_chunk_size",
+                                                      "index_topk",
+                                                      "index_n_heads",
+                                                      "index_head_dim",
+                                                      "use_qk_norm",
+                                                      "qk_layernorm",
+                                                      "qk_norm",
+                                                      "use_parallel_residual",
+                                                      "parallel_attn",
+                                                      "text_config"};
 
-// Keys without which transformers would take a default of the type's own, which is another model.
-using Keys = std::span<const std::string_view>;
-constexpr std::array<std::string_view, 6> kUsualSizes = {"hidden_size",         "num_hidden_layers",
-                                                         "num_attention_heads", "intermediate_size",
-                                                         "vocab_size",          "max_position_embeddings"};
-constexpr std::array<std::string_view, 5> kSizesOfBloom = {"n_embed", "n_layer", "n_head", "vocab_size", "seq_length"};
-constexpr std::array<std::string_view, 5> kSizesOfGpt2 = {"n_embd", "n_layer", "n_head", "vocab_size", "n_positions"};
-constexpr std::array<std::string_view, 6> kSizesOfOpt = {"hidden_size", "num_hidden_layers", "num_attention_heads",
-                                                         "ffn_dim",     "vocab_size",        "max_position_embeddings"};
-constexpr std::array<std::string_view, 2> kGrouped = {"num_key_value_heads", "head_dim"};
-constexpr std::array<std::string_view, 5> kLatent = {"q_lora_rank", "kv_lora_rank", "qk_nope_head_dim",
-                                                     "qk_rope_head_dim", "v_head_dim"};
-constexpr std::array<std::string_view, 2> kLocalExperts = {"num_local_experts", "num_experts_per_tok"};
-constexpr std::array<std::string_view, 4> kExpertsOfQwen = {"num_experts", "num_experts_per_tok",
-                                                            "moe_intermediate_size", "shared_expert_intermediate_size"};
-constexpr std::array<std::string_view, 5> kRoutedExperts = {
-    "n_routed_experts", "num_experts_per_tok", "moe_intermediate_size", "n_shared_experts", "first_k_dense_replace"};
-// Of them, those that may be null, which has a meaning: as many as heads, not compressed, none.
-constexpr std::array<std::string_view, 3> kNullable = {"num_key_value_heads", "q_lora_rank", "n_shared_experts"};
-
-// What a model_type says without a key, and what its keys are where they differ from one another by type.
-struct ModelType {
-  std::string_view type;
-  bool gated = true;
-  std::string_view position = "rotary";
-  bool biases = false;  // where no key says so
-  bool tied = false;    // likewise
-  KeysAndValues attention = KeysAndValues::kHeads;
-  bool embedding_norm = false;
-  Keys sizes = kUsualSizes;
-  Keys heads = {};    // that attention needs as well
-  Keys experts = {};  // empty: it may be dense
-};
-
-constexpr std::array<ModelType, 24> kModelTypes = {{
-    {.type = "bloom",
-     .gated = false,
-     .position = "alibi",
-     .biases = true,
-     .tied = true,
-     .embedding_norm = true,
-     .sizes = kSizesOfBloom},
-    {.type = "deepseek_v2", .attention = KeysAndValues::kLatent, .heads = kLatent, .experts = kRoutedExperts},
-    {.type = "deepseek_v3", .attention = KeysAndValues::kLatent, .heads = kLatent, .experts = kRoutedExperts},
-    {.type = "gemma", .tied = true, .heads = kGrouped},
-    {.type = "gemma2", .tied = true, .heads = kGrouped},
-    {.type = "gemma3_text", .tied = true, .heads = kGrouped},
-    {.type = "gpt2", .gated = false, .position = "learned", .biases = true, .tied = true, .sizes = kSizesOfGpt2},
-    {.type = "gpt_neox", .gated = false, .biases = true},
-    {.type = "gpt_oss", .biases = true, .heads = kGrouped, .experts = kLocalExperts},
-    {.type = "granite"},
-    {.type = "kimi_k2", .attention = KeysAndValues::kLatent, .heads = kLatent, .experts = kRoutedExperts},
-    {.type = "llama"},
-    {.type = "mistral", .heads = Keys(kGrouped).first(1)},
-    {.type = "mixtral", .heads = Keys(kGrouped).first(1), .experts = kLocalExperts},
-    {.type = "nemotron", .gated = false},
-    {.type = "olmo"},
-    {.type = "olmo2"},
-    {.type = "opt", .gated = false, .position = "learned", .biases = true, .tied = true, .sizes = kSizesOfOpt},
-    {.type = "phi3"},
-    {.type = "qwen2", .heads = Keys(kGrouped).first(1)},
-    {.type = "qwen2_moe", .heads = Keys(kGrouped).first(1), .experts = kExpertsOfQwen},
-    {.type = "qwen3", .heads = kGrouped},
-    {.type = "qwen3_moe", .heads = Keys(kGrouped).first(1), .experts = Keys(kExpertsOfQwen).first(3)},
-    {.type = "starcoder2", .gated = false, .biases = true, .tied = true, .heads = Keys(kGrouped).first(1)},
-}};
-
-// A size here, the keys that may say it there, of which the first that has a value does, and what it may be.
-struct TranslatedSize {
-  std::string_view key;
-  std::initializer_list<std::string_view> names;
-  Range range;
-};
-const std::array<TranslatedSize, 17> kTranslatedSizes = {{
-    {"hidden", {"hidden_size", "n_embd", "n_embed"}, kLayerWidth},
-    {"layers", {"num_hidden_layers", "n_layer"}, kLayers},
-    {"heads", {"num_attention_heads", "n_head"}, kHeads},
-    {"kv_heads", {"num_key_value_heads"}, kHeads},
-    {"head_size", {"head_dim"}, kLayerWidth},
-    {"ffn_hidden", {"intermediate_size", "ffn_dim", "n_inner"}, kInner},
-    {"vocab", {"vocab_size"}, kVocab},
-    {"sequence", {"max_position_embeddings", "n_positions", "seq_length"}, kSequence},
-    {"experts", {"n_routed_experts", "num_experts", "num_local_experts"}, kExperts},
-    {"experts_per_token", {"num_experts_per_tok"}, kExperts},
-    {"expert_hidden", {"moe_intermediate_size"}, {0, kInner.most}},
-    {"shared_experts", {"n_shared_experts"}, kExperts},
-    {"dense_layers", {"first_k_dense_replace"}, {0, kLayers.most}},
-    {"expert_interval", {"moe_layer_freq", "decoder_sparse_step"}, {1, kLayers.most}},
-    {"expert_groups", {"n_group"}, kExpertGroups},
-    {"groups_per_token", {"topk_group"}, kExpertGroups},
-    {"mtp_layers", {"num_nextn_predict_layers"}, kPredictionModules},
-}};
-const std::array<TranslatedSize, 5> kLatentSizes = {{
-    {"query_rank", {"q_lora_rank"}, {0, kLayerWidth.most}},
-    {"key_value_rank", {"kv_lora_rank"}, kLayerWidth},
-    {"head", {"qk_nope_head_dim"}, kLayerWidth},
-    {"rotary_head", {"qk_rope_head_dim"}, kLayerWidth},
-    {"value_head", {"v_head_dim"}, kLayerWidth},
-}};
-constexpr std::string_view kSharedWidth = "shared_expert_intermediate_size";
-
-// Keys of a model here that may stand beside those of Hugging Face.
-constexpr std::array<std::string_view, 28> kOwnModelKeys = {"attention",
-                                                            "biases",
-                                                            "causal",
-                                                            "dense_layers",
-                                                            "embedding_norm",
-                                                            "expert_groups",
-                                                            "expert_hidden",
-                                                            "expert_interval",
-                                                            "experts",
-                                                            "experts_per_token",
-                                                            "ffn_hidden",
-                                                            "gated_mlp",
-                                                            "groups_per_token",
-                                                            "head_size",
-                                                            "heads",
-                                                            "hidden",
-                                                            "kv_heads",
-                                                            "latent_attention",
-                                                            "layers",
-                                                            "mtp_layers",
-                                                            "name",
-                                                            "parameters",
-                                                            "position",
-                                                            "predictions",
-                                                            "sequence",
-                                                            "shared_experts",
-                                                            "tied_embeddings",
-                                                            "vocab"};
-
-const ConfigEntry* value_of(const ConfigValue& contents, std::string_view key) {
-  const ConfigEntry* entry = contents.find(key);
-  return entry == nullptr || entry->value.kind == ConfigValue::Kind::kNull ? nullptr : entry;
+std::vector<std::string_view> read_keys() {
+  std::vector<std::string_view> keys(kTraits.begin(), kTraits.end());
+  for (const auto sizes : {translated_sizes(), latent_sizes()})
+    for (const TranslatedSize& size : sizes) keys.insert(keys.end(), size.names.begin(), size.names.end());
+  keys.insert(keys.end(), kSharedWidths.begin(), kSharedWidths.end());
+  return keys;
 }
 
-// As messages show it.
-std::string text_of(const ConfigValue& value) {
-  return value.kind == ConfigValue::Kind::kScalar ? fmt::format("'{}'", printable(value.scalar, 40))
-                                                  : std::string(kind_name(value.kind));
+// The first of `names` that has a value.
+const ConfigEntry* first_of(const ConfigValue& contents, std::span<const std::string_view> names) {
+  for (const std::string_view name : names)
+    if (const ConfigEntry* entry = value_of(contents, name)) return entry;
+  return nullptr;
 }
 
 class Translation {
  public:
-  Translation(const ConfigValue& contents, const ModelType& type, const std::string& path, Diagnostics& diagnostics)
+  Translation(const ConfigValue& contents, const HuggingFaceType& type, const std::string& path,
+              Diagnostics& diagnostics)
       : contents_(contents), type_(type), path_(path), diagnostics_(diagnostics) {
     model_ = {ConfigValue::Kind::kMap, contents.where, {}, {}, {}};
   }
 
-  ConfigValue model() && {
-    for (const Keys keys : {type_.sizes, type_.heads, type_.experts})
+  TranslatedModel model() && {
+    for (const HuggingFaceKeys keys : {type_.sizes, type_.heads, type_.experts})
       for (const std::string_view key : keys) require(key);
     add_name();
-    for (const TranslatedSize& size : kTranslatedSizes) add_size(size);
+    for (const TranslatedSize& size : translated_sizes()) add_size(size);
     if (type_.attention == KeysAndValues::kLatent && !is_own("latent_attention")) add_latent();
     add_traits();
     add_shared_expert();
     if (type_.experts.empty()) drop_of_dense();
     refuse_mixed_layers();
-    for (const std::string_view key : kOwnModelKeys)
+    for (const std::string_view key : own_model_keys())
       if (const ConfigEntry* own = contents_.find(key)) replace(*own);
     tell_sequence();
-    return std::move(model_);
+    add_windows();
+    add_small_parts();
+    return {std::move(model_), std::move(left_out_)};
   }
 
  private:
@@ -201,9 +102,10 @@ class Translation {
 
   // What says the size: an entry with a value, or nothing.
   const ConfigEntry* entry_of(const TranslatedSize& size) const {
-    for (const std::string_view name : size.names)
-      if (const ConfigEntry* entry = value_of(contents_, name)) return entry;
-    return nullptr;
+    if (const ConfigEntry* entry = first_of(contents_, size.names)) return entry;
+    // Llama 4 has a width for dense layers apart from that of experts.
+    const bool has_width_of_dense = value_of(contents_, "intermediate_size_mlp") != nullptr;
+    return size.key == "expert_hidden" && has_width_of_dense ? value_of(contents_, "intermediate_size") : nullptr;
   }
 
   // The key of a model here that `name` becomes.
@@ -211,18 +113,20 @@ class Translation {
     const auto has = [&](const TranslatedSize& size) {
       return std::ranges::find(size.names, name) != size.names.end();
     };
-    const auto size = std::ranges::find_if(kTranslatedSizes, has);
-    if (size != kTranslatedSizes.end()) return size->key;
-    return name == kSharedWidth ? "shared_experts" : "latent_attention";
+    const auto sizes = translated_sizes();
+    const auto size = std::ranges::find_if(sizes, has);
+    if (size != sizes.end()) return size->key;
+    const bool is_shared = std::ranges::find(kSharedWidths, name) != kSharedWidths.end();
+    return is_shared ? "shared_experts" : "latent_attention";
   }
 
   void require(std::string_view name) {
     const std::string_view key = own_key(name);
     const ConfigEntry* entry = contents_.find(name);
-    const bool may_be_null = std::ranges::find(kNullable, name) != kNullable.end();
-    if (is_own(key) || value_of(contents_, name) != nullptr || (entry != nullptr && may_be_null)) return;
-    const auto size = std::ranges::find(kTranslatedSizes, key, &TranslatedSize::key);
-    if (size != kTranslatedSizes.end() && entry_of(*size) != nullptr) return;
+    if (is_own(key) || value_of(contents_, name) != nullptr || (entry != nullptr && may_be_null(name))) return;
+    const auto sizes = translated_sizes();
+    const auto size = std::ranges::find(sizes, key, &TranslatedSize::key);
+    if (size != sizes.end() && entry_of(*size) != nullptr) return;
     diagnostics_.error(
         entry == nullptr ? contents_.where : entry->where,
         fmt::format("'{}' {}", name, entry == nullptr ? "is missing" : "is null"),
@@ -279,12 +183,28 @@ class Translation {
     constexpr std::array<std::string_view, 3> kOfEachExpert = {"experts", "experts_per_token", "expert_hidden"};
     Range range = size.range;
     if (!type_.experts.empty() && std::ranges::find(kOfEachExpert, size.key) != kOfEachExpert.end()) range.least = 1;
+    if (size.key == "expert_interval" && entry->value.kind == ConfigValue::Kind::kList)
+      return add_dense_beginning(*entry);
     if (number_of(*entry, range)) add(size.key, entry->value.scalar, entry->where);
+  }
+
+  // A list that says of each layer whether it has experts (1, "sparse"): dense ones stand first, or it is no rule.
+  void add_dense_beginning(const ConfigEntry& list) {
+    const auto is_sparse = [](const ConfigValue& item) { return item.scalar == "1" || item.scalar == "sparse"; };
+    const auto& items = list.value.items;
+    const auto first = std::ranges::find_if(items, is_sparse);
+    if (!std::all_of(first, items.end(), is_sparse))
+      return diagnostics_.error(list.where, fmt::format("'{}' mixes dense layers and layers with experts", list.key),
+                                "here the first `dense_layers` are dense; write the model in the keys of docs/jobs.md");
+    if (!is_own("dense_layers")) {
+      std::erase_if(model_.entries, [](const ConfigEntry& entry) { return entry.key == "dense_layers"; });
+      add("dense_layers", fmt::format("{}", std::distance(items.begin(), first)), list.where);
+    }
   }
 
   void add_latent() {
     ConfigEntry latent{"latent_attention", contents_.where, {ConfigValue::Kind::kMap, contents_.where, {}, {}, {}}};
-    for (const TranslatedSize& size : kLatentSizes)
+    for (const TranslatedSize& size : latent_sizes())
       if (const ConfigEntry* entry = entry_of(size); entry != nullptr && number_of(*entry, size.range))
         latent.value.entries.push_back({std::string(size.key), entry->where, entry->value});
     model_.entries.push_back(std::move(latent));
@@ -298,13 +218,20 @@ class Translation {
     add("biases", flag_of("use_bias", false) || of_attention || of_mlp, "attention_bias");
     add("tied_embeddings", flag_of("tie_word_embeddings", type_.tied), "tie_word_embeddings");
     if (type_.embedding_norm) add("embedding_norm", true, "model_type");
+    const bool says_tied = value_of(contents_, "tie_word_embeddings") != nullptr || is_own("tied_embeddings");
+    if (type_named(type_.type) == nullptr && !says_tied)
+      left_out_.push_back({LeftOutKind::kTied, "tie_word_embeddings", contents_.where});
   }
 
   // One wide expert that every token passes is as many as it is wide in experts.
   void add_shared_expert() {
-    const ConfigEntry* entry = value_of(contents_, kSharedWidth);
+    if (is_own("shared_experts") || model_.find("shared_experts") != nullptr) return;
+    const ConfigEntry* entry = first_of(contents_, kSharedWidths);
     const ConfigEntry* of_experts = model_.find("expert_hidden");
-    if (entry == nullptr || is_own("shared_experts")) return;
+    if (of_experts == nullptr) of_experts = model_.find("ffn_hidden");
+    if (entry == nullptr && type_.shared_experts > 0)
+      return add("shared_experts", fmt::format("{}", type_.shared_experts), contents_.where);
+    if (entry == nullptr) return;
     const auto shared = number_of(*entry, {0, kInner.most});
     const std::int64_t each = of_experts == nullptr ? 0 : parse_whole_number(of_experts->value.scalar).value_or(0);
     if (!shared || *shared == 0 || each <= 0) return;
@@ -328,6 +255,9 @@ class Translation {
 
   // Layers that are listed one by one are no rule.
   void refuse_mixed_layers() {
+    if (const ConfigEntry* types = value_of(contents_, "mlp_layer_types");
+        types != nullptr && types->value.kind == ConfigValue::Kind::kList && model_.find("experts") != nullptr)
+      add_dense_beginning(*types);
     const ConfigEntry* dense = value_of(contents_, "mlp_only_layers");
     if (dense == nullptr) return;
     if (dense->value.kind != ConfigValue::Kind::kList)
@@ -359,44 +289,183 @@ class Translation {
                              : fmt::format("--set {}.sequence={}", path_, shorter));
   }
 
+  // A whole number of the model as it is translated, or of a key; `otherwise` where there is none.
+  std::int64_t number(const ConfigValue& map, std::string_view key, std::int64_t otherwise) const {
+    const ConfigEntry* entry = value_of(map, key);
+    const bool is_scalar = entry != nullptr && entry->value.kind == ConfigValue::Kind::kScalar;
+    return is_scalar ? parse_whole_number(entry->value.scalar).value_or(otherwise) : otherwise;
+  }
+
+  // How many of the first layers `layer_types` gives a type; nothing where it does not list them all.
+  std::optional<std::int64_t> listed(std::string_view type, std::int64_t layers) {
+    const ConfigEntry* types = value_of(contents_, "layer_types");
+    if (types == nullptr || types->value.kind != ConfigValue::Kind::kList) return std::nullopt;
+    const auto& items = types->value.items;
+    if (std::ssize(items) < layers) return std::nullopt;
+    return std::count_if(items.begin(), std::next(items.begin(), layers),
+                         [&](const ConfigValue& item) { return item.scalar == type; });
+  }
+
+  // Layers are of attention, whole or in windows.
+  void check_layer_types(std::int64_t layers) {
+    const ConfigEntry* types = value_of(contents_, "layer_types");
+    if (types == nullptr) return;
+    if (types->value.kind != ConfigValue::Kind::kList)
+      return diagnostics_.error(types->value.where,
+                                fmt::format("layer_types: {} is not a list", text_of(types->value)));
+    if (std::ssize(types->value.items) < layers)
+      return diagnostics_.error(
+          types->where, fmt::format("layer_types has the types of {} of {} layers", types->value.items.size(), layers));
+    constexpr std::array<std::string_view, 4> kKnown = {"attention", "full_attention", "sliding_attention",
+                                                        "chunked_attention"};
+    for (const ConfigValue& item : types->value.items)
+      if (std::ranges::find(kKnown, item.scalar) == kKnown.end())
+        return diagnostics_.error(item.where,
+                                  fmt::format("layer_types: Orrery does not model layers of {}", text_of(item)),
+                                  "known: full_attention, sliding_attention, chunked_attention");
+  }
+
+  // How many layers have windows where `layer_types` does not list them.
+  std::int64_t windowed(std::int64_t layers) {
+    const bool is_used = flag_of("use_sliding_window", type_.windows != Windows::kWhereUsed);
+    if (!is_used) return 0;
+    if (value_of(contents_, "use_sliding_window") != nullptr && value_of(contents_, "max_window_layers") != nullptr)
+      return std::max<std::int64_t>(0, layers - number(contents_, "max_window_layers", 0));
+    const ConfigEntry* pattern = value_of(contents_, "sliding_window_pattern");
+    const bool is_word = pattern != nullptr && pattern->value.kind == ConfigValue::Kind::kScalar &&
+                         !parse_whole_number(pattern->value.scalar) && !pattern->value.scalar.empty();
+    if (is_word) {  // "LLLG": local, local, local, global, and again
+      const std::string& word = pattern->value.scalar;
+      std::int64_t local = 0;
+      for (std::int64_t i = 0; i < layers; ++i) local += word[static_cast<std::size_t>(i) % word.size()] == 'L' ? 1 : 0;
+      return local;
+    }
+    const std::int64_t every = number(contents_, "sliding_window_pattern", type_.full_every);
+    return every > 0 ? layers - layers / every : layers;
+  }
+
+  // Layers whose tokens do not see the whole sequence.
+  void add_windows() {
+    const std::int64_t layers = number(model_, "layers", 0);
+    check_layer_types(layers);
+    for (const auto& [key, type] :
+         {std::pair("sliding_window", "sliding_attention"), {"attention_chunk_size", "chunked_attention"}}) {
+      const ConfigEntry* entry = value_of(contents_, key);
+      if (entry == nullptr) continue;
+      const auto span = number_of(*entry, {0, kSequence.most});
+      const std::int64_t count = listed(type, layers).value_or(windowed(layers));
+      if (span && *span > 0 && count > 0) left_out_.push_back({LeftOutKind::kWindow, key, entry->where, *span, count});
+    }
+    const ConfigEntry* selected = value_of(contents_, "index_topk");
+    if (selected == nullptr) return;
+    if (const auto span = number_of(*selected, {1, kSequence.most}))
+      left_out_.push_back({LeftOutKind::kIndexer, "index_topk", selected->where, *span, layers,
+                           number(contents_, "index_n_heads", 0) * number(contents_, "index_head_dim", 0)});
+  }
+
+  void add_small_parts() {
+    for (const char* key : {"use_qk_norm", "qk_layernorm", "qk_norm"})
+      if (flag_of(key, false)) left_out_.push_back({LeftOutKind::kHeadNorms, key, value_of(contents_, key)->where});
+    for (const char* key : {"use_parallel_residual", "parallel_attn"})
+      if (flag_of(key, false)) left_out_.push_back({LeftOutKind::kSideBySide, key, value_of(contents_, key)->where});
+  }
+
   const ConfigValue& contents_;
-  const ModelType& type_;
+  const HuggingFaceType& type_;
   const std::string& path_;
   Diagnostics& diagnostics_;
   ConfigValue model_;
+  std::vector<LeftOut> left_out_;
 };
+
+// The map of the language model in a model that sees or hears, too.
+const ConfigEntry* language_model(const ConfigValue& contents) {
+  constexpr std::array<std::string_view, 5> kNames = {"text_config", "llm_config", "language_config", "thinker_config",
+                                                      "text_model_config"};
+  for (const std::string_view name : kNames)
+    if (const ConfigEntry* entry = contents.find(name);
+        entry != nullptr && entry->value.kind == ConfigValue::Kind::kMap && !entry->value.entries.empty())
+      return entry;
+  return nullptr;
+}
+
+// Roughly the parameters of a stack of transformer layers by its sizes: 4 h^2 of attention and 2 h f of the MLP for
+// each layer; 0 where they are not there.
+std::int64_t parameters_of_tower(const ConfigValue& map) {
+  const auto number = [&](std::initializer_list<std::string_view> names) -> std::int64_t {
+    for (const std::string_view name : names)
+      if (const ConfigEntry* entry = value_of(map, name)) return parse_whole_number(entry->value.scalar).value_or(0);
+    return 0;
+  };
+  constexpr std::int64_t kMostWidth = 1 << 20, kMostLayers = 100'000;
+  const std::int64_t hidden = number({"hidden_size", "embed_dim", "d_model", "width"});
+  const std::int64_t layers = number({"num_hidden_layers", "depth", "num_layers", "encoder_layers", "layers"});
+  const std::int64_t inner = number({"intermediate_size", "encoder_ffn_dim"});
+  if (hidden <= 0 || layers <= 0 || inner < 0 || hidden > kMostWidth || layers > kMostLayers || inner > kMostWidth)
+    return 0;
+  return layers * (4 * hidden * hidden + 2 * hidden * (inner > 0 ? inner : 4 * hidden));
+}
+
+// The language model out of one that sees or hears; what else there is goes to `left_out`.
+TranslatedModel language_model_of(const ConfigValue& contents, const ConfigEntry& language, const std::string& path,
+                                  Diagnostics& diagnostics) {
+  ConfigValue own = language.value;
+  const auto add = [&](std::string_view key) {
+    if (const ConfigEntry* entry = contents.find(key); entry != nullptr && own.find(key) == nullptr)
+      own.entries.push_back(*entry);
+  };
+  for (const std::string_view key : own_model_keys()) add(key);
+  for (const char* key : {"tie_word_embeddings", "model_type", "_name_or_path"}) add(key);
+  TranslatedModel model = from_hugging_face(own, path, diagnostics);
+  const std::vector<std::string_view> read = read_keys();
+  ConfigValue rest{ConfigValue::Kind::kMap, contents.where, {}, {}, {}};
+  bool has_tower = false;
+  for (const ConfigEntry& entry : contents.entries) {
+    if (&entry == &language) continue;
+    if (entry.value.kind == ConfigValue::Kind::kMap && entry.key.ends_with("_config") &&
+        entry.key != "quantization_config") {
+      has_tower = true;
+      model.left_out.push_back({LeftOutKind::kTower, entry.key, entry.where, parameters_of_tower(entry.value)});
+    } else if (entry.value.kind == ConfigValue::Kind::kScalar) {
+      rest.entries.push_back(entry);
+    }
+  }
+  tell_unknown_keys(rest, read, diagnostics);
+  if (!has_tower)
+    diagnostics.warning(language.where, fmt::format("only the language model is taken, from '{}'", language.key), "");
+  return model;
+}
 
 }  // namespace
 
 bool is_hugging_face(const ConfigValue& contents) {
-  return contents.find("model_type") != nullptr || contents.find("architectures") != nullptr;
+  if (contents.find("model_type") != nullptr || contents.find("architectures") != nullptr) return true;
+  constexpr std::array<std::string_view, 5> kSizes = {"hidden_size", "num_hidden_layers", "num_attention_heads",
+                                                      "vocab_size", "max_position_embeddings"};
+  return language_model(contents) != nullptr ||
+         std::ranges::all_of(kSizes, [&](std::string_view key) { return contents.find(key) != nullptr; });
 }
 
-ConfigValue from_hugging_face(const ConfigValue& contents, const std::string& path, Diagnostics& diagnostics) {
-  // The language model of one that also sees has a map of its own.
-  if (const ConfigEntry* text = value_of(contents, "text_config"); text != nullptr && is_hugging_face(text->value)) {
-    diagnostics.warning(text->where, "only the language model is taken, from 'text_config'", "");
-    ConfigValue own = text->value;
-    for (const std::string_view key : kOwnModelKeys)
-      if (const ConfigEntry* entry = contents.find(key); entry != nullptr && own.find(key) == nullptr)
-        own.entries.push_back(*entry);
-    return from_hugging_face(own, path, diagnostics);
+TranslatedModel from_hugging_face(const ConfigValue& contents, const std::string& path, Diagnostics& diagnostics) {
+  const std::size_t errors = diagnostics.error_count();
+  if (const ConfigEntry* language = language_model(contents))
+    return language_model_of(contents, *language, path, diagnostics);
+  const TranslatedModel none{{ConfigValue::Kind::kMap, contents.where, {}, {}, {}}, {}};
+  const ConfigEntry* name = value_of(contents, "model_type");
+  if (name != nullptr && name->value.kind != ConfigValue::Kind::kScalar) {
+    diagnostics.error(name->where, fmt::format("unknown architecture {}", text_of(name->value)),
+                      fmt::format("known: {}", fmt::join(type_names(), ", ")));
+    return none;
   }
-  std::vector<std::string> types;
-  for (const ModelType& known : kModelTypes) types.emplace_back(known.type);
-  const ConfigEntry* type = value_of(contents, "model_type");
-  if (type == nullptr) {
-    diagnostics.error(contents.where, "a config.json without 'model_type'",
-                      fmt::format("it says which architecture this is: {}", fmt::join(types, ", ")));
-    return {ConfigValue::Kind::kMap, contents.where, {}, {}, {}};
-  }
-  const auto family = std::ranges::find(kModelTypes, type->value.scalar, &ModelType::type);
-  if (family == kModelTypes.end()) {
-    diagnostics.error(type->where, fmt::format("unknown architecture {}", text_of(type->value)),
-                      fmt::format("known: {}; write others in the keys of docs/jobs.md", fmt::join(types, ", ")));
-    return {ConfigValue::Kind::kMap, contents.where, {}, {}, {}};
-  }
-  return Translation(contents, *family, path, diagnostics).model();
+  refuse_other_layers(contents, diagnostics);
+  if (diagnostics.error_count() > errors) return none;
+  const HuggingFaceType* known = name == nullptr ? nullptr : type_named(name->value.scalar);
+  const HuggingFaceType type =
+      known != nullptr ? *known : type_by_keys(contents, name == nullptr ? "" : name->value.scalar, diagnostics);
+  if (diagnostics.error_count() > errors) return none;
+  TranslatedModel model = Translation(contents, type, path, diagnostics).model();
+  tell_unknown_keys(contents, read_keys(), diagnostics);
+  return model;
 }
 
 }  // namespace orrery::workload

@@ -211,9 +211,12 @@ constexpr std::array<Family, 5> kFamilies = {{
 
 ModelSpec read_model(Section& section) {
   ModelSpec model;
+  std::vector<LeftOut> left_out;
   if (is_hugging_face(section.contents())) {
     const std::size_t errors = section.errors();
-    section.rewrite(from_hugging_face(section.contents(), section.path(), section.context().diagnostics()));
+    TranslatedModel translated = from_hugging_face(section.contents(), section.path(), section.context().diagnostics());
+    section.rewrite(std::move(translated.contents));
+    left_out = std::move(translated.left_out);
     if (!section.sound(errors)) {
       for (const ConfigEntry& entry : section.contents().entries) section.know(entry.key);
       return model;
@@ -236,6 +239,8 @@ ModelSpec read_model(Section& section) {
     section.error(kFamilies[kind].main_key,
                   fmt::format("the sizes make {:.1e} parameters", static_cast<double>(parameter_count(model))),
                   "at most 10^15");
+  if (const auto* transformer = std::get_if<TransformerSpec>(&model.sizes); transformer != nullptr && section.sound())
+    tell_left_out(left_out, *transformer, section.context().diagnostics());
   return model;
 }
 
