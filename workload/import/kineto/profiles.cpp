@@ -118,6 +118,32 @@ std::size_t link_all(const ExecutionTraces& traces, KinetoRanks& ranks, Diagnost
   return linked;
 }
 
+// The most ranks of a group that the profile notes.
+std::int64_t largest_group(const KinetoTrace& trace) {
+  std::int64_t most = 0;
+  for (const KinetoOperation& operation : trace.operations) {
+    if (operation.message) most = std::max(most, operation.message->group_size);
+    for (const KinetoMessage& message : operation.batch) most = std::max(most, message.group_size);
+  }
+  return most;
+}
+
+// Where no file says how many ranks there are: as many as the highest rank and the largest group need.
+void derive_world(KinetoRanks& ranks, Diagnostics& diagnostics) {
+  std::int64_t world = 1;
+  for (const auto& [rank, one] : ranks) {
+    if (one.trace.world) return;
+    world = std::max({world, rank + 1, largest_group(one.trace)});
+  }
+  const KinetoRank& last = ranks.rbegin()->second;
+  diagnostics.warning({last.file},
+                      fmt::format("no profile says how many ranks there are: taken as {}, by the highest rank, {}, and "
+                                  "the groups",
+                                  world, ranks.rbegin()->first),
+                      "\"distributedInfo\": {\"rank\": ..., \"world_size\": ...} says it");
+  for (auto& [rank, one] : ranks) one.trace.world = world;
+}
+
 struct Interval {
   KinetoTime begin = 0;
   KinetoTime end = 0;
@@ -205,6 +231,7 @@ KinetoRanks read_profiles(std::span<const std::string> files, std::optional<std:
   }
   diagnostics.throw_if_errors();
   facts.linked = link_all(traces, ranks, diagnostics);
+  derive_world(ranks, diagnostics);
   return ranks;
 }
 
