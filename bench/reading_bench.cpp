@@ -6,7 +6,7 @@
 
 #include "bench/bench.h"
 #include "core/error.h"
-#include "workload/chakra/file.h"
+#include "core/files/read_file.h"
 #include "workload/chakra/reader.h"
 #include "workload/traces/inspect.h"
 
@@ -25,7 +25,7 @@ void measure_reading(const std::vector<std::string>& files) {
   std::vector<std::string> contents;
   std::uint64_t bytes = 0;
   for (const std::string& file : files) {
-    contents.push_back(workload::read_file(file));
+    contents.push_back(read_file(file));
     bytes += contents.back().size();
   }
   Count count;

@@ -18,6 +18,8 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/error.h"
+#include "core/files/output_file.h"
+#include "core/files/read_file.h"
 
 namespace orrery::cli {
 namespace {
@@ -57,10 +59,11 @@ std::string native_prefix(const astra::Inputs& inputs, const std::filesystem::pa
   const std::string name = experiment.stem().string() + "-traces";
   const std::string copies = (folder / name).string();
   make_folder(copies, {});
+  OutputFiles files;
   for (std::uint32_t rank = 0; rank < npus; ++rank)
-    std::filesystem::copy_file(astra::trace_of(prefix, rank), astra::trace_of(copies + "/rank", rank),
-                               std::filesystem::copy_options::overwrite_existing, code);
-  if (code) throw InputError({copies}, "the traces cannot be copied here: " + code.message());
+    files.add(astra::trace_of(copies + "/rank", rank),
+              [&](OutputFile& file) { file.write(read_file(astra::trace_of(prefix, rank))); });
+  files.commit(astra::trace_of(copies + "/rank", 0));
   spdlog::info("wrote the first {} traces to {}", npus, printable(copies, 300));
   return name + "/rank";
 }

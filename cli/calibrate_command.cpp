@@ -6,7 +6,7 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
-#include "core/input_files.h"
+#include "core/files/input_files.h"
 #include "study/calibrate/calibrate.h"
 
 namespace orrery::cli {
@@ -66,7 +66,9 @@ void calibrate(const CalibrateOptions& options, const Session& session) {
   check_writable(out);
   check_writable(json);
   refuse_same_file({"--json", json}, {"--out", out});
-  study::Calibration calibration = orrery::study::calibrate(question, session.files);
+  Progress progress("reading the log");
+  study::Calibration calibration = orrery::study::calibrate(question, session.files, progress.of("fits"));
+  progress.clear();
   warn_of_settings(question, calibration);
   print_warnings(calibration.warnings);
   const std::string cluster = study::calibrated_cluster(calibration, command_line(question));

@@ -13,12 +13,13 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/error.h"
+#include "core/files/input_files.h"
 #include "core/in_parallel.h"
-#include "core/input_files.h"
 #include "core/version.h"
 #include "experiment/check.h"
 #include "experiment/recorded_run.h"
 #include "report/table.h"
+#include "study/sweep/lines.h"
 #include "study/sweep/sweep.h"
 #include "study/validate/collectives/validate.h"
 #include "study/validate/compute/table.h"
@@ -53,14 +54,16 @@ Verdict check_trace(const std::string& file, const CheckOptions& options) {
 // other points.
 void check_sweep(const std::string& file, const Session& session, Diagnostics& diagnostics) {
   const study::Sweep sweep = study::load_sweep(file, session.settings, session.files);
+  study::check_view(sweep);
   const std::vector<study::SweepPoint> points = study::check_points(sweep, {hardware_threads(), false}, session.files);
   study::refuse_if_all_refused(sweep, points);
   for (const Problem& problem : study::refused_values(sweep, points))
     diagnostics.error(problem.where, problem.message, problem.hint);
   for (const Problem& problem : study::refused_combinations(sweep, points))
     diagnostics.warning(problem.where, problem.message, problem.hint);
-  for (const Problem& warning : study::warnings_of(sweep, points))
-    diagnostics.warning(warning.where, warning.message, warning.hint);
+  for (const std::vector<Problem>& warnings :
+       {study::warnings_of(sweep, points), study::equal_values(sweep, points, session.files)})
+    for (const Problem& warning : warnings) diagnostics.warning(warning.where, warning.message, warning.hint);
 }
 
 // Reads `file` as what it is, which comes back.

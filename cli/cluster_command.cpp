@@ -17,7 +17,8 @@
 #include "cli/session.h"
 #include "core/config/config.h"
 #include "core/config/quantity_text.h"
-#include "core/input_files.h"
+#include "core/files/input_files.h"
+#include "core/files/read_file.h"
 #include "experiment/recorded_run.h"
 #include "experiment/sections.h"
 #include "network/config/cluster.h"
@@ -147,8 +148,7 @@ nlohmann::ordered_json document_of(const std::string& cluster, const network::Fa
 // What of an experiment or of a result `cluster show` shows: its cluster, how many nodes it has, and its routing.
 // Nothing where the file is neither.
 std::optional<ConfigValue> machine_of_job(const std::string& file, const ConfigFiles& files, Diagnostics& diagnostics) {
-  std::error_code code;
-  if (!looks_like_path(file) || !std::filesystem::exists(file, code)) return std::nullopt;
+  if (!looks_like_path(file) || is_missing(file)) return std::nullopt;
   if (!experiment::is_result(file, files) && files.peek(file).find("cluster") == nullptr) return std::nullopt;
   ConfigValue root = experiment::load_configuration(file, files, diagnostics);
   const auto keep = [](ConfigValue& map, std::initializer_list<std::string_view> keys) {

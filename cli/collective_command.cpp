@@ -10,7 +10,7 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
-#include "core/input_files.h"
+#include "core/files/input_files.h"
 #include "study/benchmark/algorithms.h"
 #include "study/benchmark/question.h"
 #include "study/benchmark/steps.h"
@@ -45,7 +45,9 @@ void give_steps(const CollectiveCommandOptions& options, const study::BenchmarkO
     throw InputError({"--plot"}, "--steps prints messages, and no times to draw", "leave --plot or --steps out");
   study::CollectiveQuestion question = options.question;
   question.cluster = options.clusters.front();
+  Progress progress;
   const study::CollectiveSteps steps = study::collective_steps(question, operation, sizes.front(), session.files);
+  progress.clear();
   session.outputs.give({study::steps_text(steps), study::to_json(steps)});
 }
 
@@ -121,7 +123,6 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
   if (options.steps && outputs.wants_page())
     throw InputError({"--html"}, "a schedule has no page, which --steps asks for", "leave one of them out");
   if (options.steps) return give_steps(options, operation, sizes, session);
-  refuse_input(options.plot);
   check_writable(options.plot);
   refuse_same_file({"--json", outputs.json}, {"--plot", options.plot});
   refuse_same_file({"--html", outputs.html}, {"--plot", options.plot});

@@ -4,6 +4,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
-#include "core/input_files.h"
+#include "core/files/input_files.h"
 #include "experiment/recorded_run.h"
 #include "experiment/run.h"
 #include "report/critical_path.h"
@@ -52,12 +53,12 @@ auto named(const std::string& experiment, Do something) {
 }
 
 // Settings of --vs go the way of those of --set; messages name the option that was given.
-InputError with_option(const InputError& error, const std::vector<std::string>& changes) {
-  std::vector<Problem> problems(error.problems().begin(), error.problems().end());
+std::vector<Problem> with_option(std::span<const Problem> told, const std::vector<std::string>& changes) {
+  std::vector<Problem> problems(told.begin(), told.end());
   for (Problem& problem : problems)
     for (const std::string& change : changes)
       if (problem.where.file == "--set " + printable(change)) problem.where.file = "--vs " + printable(change);
-  return InputError(std::move(problems));
+  return problems;
 }
 
 struct CompareOptions {
@@ -116,9 +117,12 @@ void compare(const CompareOptions& options, const Session& session) {
       return experiment::run_experiment(request_of(side), session.files, std::ref(progress));
     }));
     const experiment::Run& run = runs.back();
-    print_warnings(run.result.warnings);
+    print_warnings(with_option(run.result.warnings, options.changes));
     results.push_back({side.name, &run.result});
     if (sides.size() == 2) results.back().path = report::critical_path(run.job, run.log, run.acting, run.result);
+    if (runs.size() > 1 && run.result.finish == runs.front().result.finish)
+      results.back().reasons =
+          study::why_no_difference(request_of(sides.front()), runs.front(), request_of(side), run, session.files);
   }
   Answer answer{study::comparison_text(results), study::comparison_json(results)};
   if (session.outputs.wants_page()) answer.page = page_of("orrery compare", "comparison", answer.document);
@@ -153,7 +157,7 @@ void add_compare_command(CLI::App& app, Session& session) {
     try {
       compare(options, session);
     } catch (const InputError& error) {
-      throw with_option(error, options.changes);
+      throw InputError(with_option(error.problems(), options.changes));
     }
   });
 }

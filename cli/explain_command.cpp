@@ -6,8 +6,8 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
+#include "core/files/input_files.h"
 #include "core/in_parallel.h"
-#include "core/input_files.h"
 #include "experiment/recorded_run.h"
 #include "study/explain/explain.h"
 

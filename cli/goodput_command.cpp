@@ -7,7 +7,7 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
-#include "core/input_files.h"
+#include "core/files/input_files.h"
 #include "experiment/recorded_run.h"
 #include "study/goodput/study.h"
 

@@ -18,7 +18,7 @@
 #include "collectives/libraries.h"
 #include "collectives/rounds.h"
 #include "core/config/quantity_text.h"
-#include "core/input_files.h"
+#include "core/files/input_files.h"
 #include "experiment/docs.h"
 #include "experiment/experiment.h"
 #include "experiment/recorded_run.h"
@@ -100,6 +100,7 @@ using FiguresOf = Figures (*)(const std::string& name, const ConfigFiles& files)
 struct Listing {
   Json items = Json::array();
   report::Table table;
+  const char* about = "";  // heading of the last column
 };
 
 void add(Listing& listing, std::string_view name, const Figures& figures, std::string_view about) {
@@ -110,7 +111,7 @@ void add(Listing& listing, std::string_view name, const Figures& figures, std::s
     for (const Figure& figure : figures)
       listing.table.column(figure.heading,
                            figure.value.is_string() ? report::Table::Align::kLeft : report::Table::Align::kRight);
-    listing.table.column("", report::Table::Align::kLeft);
+    listing.table.column(listing.about, report::Table::Align::kLeft);
   }
   for (const Figure& figure : figures) {
     item[figure.key] = figure.value;
@@ -159,6 +160,10 @@ void add_algorithm(Listing& listing, const collectives::Algorithm& algorithm) {
 // Both tables are sorted by name.
 Listing algorithm_list() {
   Listing listing;
+  listing.about =
+      "times of n ranks and S bytes, c = ceil(S/n), with a link of latency a and bandwidth b between any two; more "
+      "where "
+      "messages share links, as the ports of a switch";
   auto aliases = collectives::algorithm_aliases();
   const auto add_aliases_before = [&](std::string_view name) {
     for (; !aliases.empty() && (name.empty() || aliases.front().name < name); aliases = aliases.subspan(1)) {

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <new>
 #include <optional>
 #include <string>
@@ -18,6 +17,8 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/error.h"
+#include "core/files/interruption.h"
+#include "core/files/read_file.h"
 #include "core/suggest.h"
 #include "core/version.h"
 
@@ -140,12 +141,11 @@ orrery::Problem problem_with(const Unknown& unknown) {
 
 // Beside --json, what went wrong is a document, too. A file is replaced only by it if it holds one of Orrery's.
 void write_failure(const orrery::cli::Failure& failure, const std::string& path) {
-  std::string beginning;
+  constexpr std::string_view kBeginning = "{\n  \"schema\":";
   std::error_code code;
   if (path.empty()) return;
   if (path != "-" && std::filesystem::is_regular_file(path, code)) {
-    std::getline(std::ifstream(path), beginning, ':');
-    if (beginning != "{\n  \"schema\"") return;
+    if (orrery::beginning_of_file(path, kBeginning.size()) != kBeginning) return;
   }
   try {
     orrery::cli::write_json(path,
@@ -222,6 +222,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   orrery::cli::start_log(orrery::cli::Verbosity::kUsual);
   std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is then an error of the write
+  orrery::watch_interruptions();
   const auto fail = [&](const orrery::cli::Failure& failure, const std::string& text) {
     spdlog::error(text);
     write_failure(failure, json_file(argc, argv));

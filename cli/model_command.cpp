@@ -14,7 +14,8 @@
 #include "cli/session.h"
 #include "cli/shipped.h"
 #include "core/config/quantity_text.h"
-#include "core/input_files.h"
+#include "core/files/input_files.h"
+#include "core/files/read_file.h"
 #include "core/machine_kind.h"
 #include "experiment/recorded_run.h"
 #include "report/table.h"
@@ -43,8 +44,7 @@ struct ShownModel {
 // What the file of `name`, an experiment or a result, has for its model; the name itself if it is no such file.
 ConfigValue model_value(const std::string& name, const ConfigFiles& files, Diagnostics& diagnostics) {
   const ConfigValue named{ConfigValue::Kind::kScalar, {}, name, {}, {}};
-  std::error_code code;
-  if (!looks_like_path(name) || !std::filesystem::exists(name, code)) return named;
+  if (!looks_like_path(name) || is_missing(name)) return named;
   ConfigValue root = experiment::load_configuration(name, files, diagnostics);
   diagnostics.throw_if_errors();
   ConfigEntry* workload = root.find("workload");

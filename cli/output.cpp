@@ -18,8 +18,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "core/input_files.h"
-#include "core/output_file.h"
+#include "core/files/input_files.h"
 #include "report/page/page.h"
 
 namespace orrery::cli {
@@ -43,7 +42,13 @@ void refuse(const std::string& path, int reason) {
   throw InputError({path}, fmt::format("cannot be written: {}", std::strerror(reason)));
 }
 
-std::string json_text(const Json& document) { return document.dump(2) + "\n"; }
+std::string time_text(double seconds) {
+  return seconds < 100    ? fmt::format("{:.0f} s", seconds)
+         : seconds < 6000 ? fmt::format("{:.0f} min", seconds / 60)
+                          : fmt::format("{:.0f} h", seconds / 3600);
+}
+
+}  // namespace
 
 std::string size_text(std::uint64_t bytes) {
   constexpr std::array kUnits = {"KB", "MB", "GB", "TB"};
@@ -54,11 +59,9 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} {}", size, kUnits[unit]);
 }
 
-}  // namespace
-
 void start_log(Verbosity verbosity) {
   auto logger = std::make_shared<spdlog::logger>(
-      "orrery", std::make_shared<spdlog::sinks::stderr_sink_st>());  // spdlog owns by shared_ptr
+      "orrery", std::make_shared<spdlog::sinks::stderr_sink_mt>());  // spdlog owns by shared_ptr
   logger->set_formatter(std::make_unique<PlainFormatter>());
   logger->set_level(verbosity == Verbosity::kQuiet     ? spdlog::level::err
                     : verbosity == Verbosity::kVerbose ? spdlog::level::debug
@@ -77,40 +80,63 @@ void print_warnings(std::span<const Problem> problems) {
 
 void tell_groups(const std::string& file) { spdlog::debug("communicator groups are those of {}", file); }
 
-Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1), start_(std::chrono::steady_clock::now()), last_(start_) {}
+Progress::Progress(std::string_view what)
+    : terminal_(isatty(STDERR_FILENO) == 1), what_(what), first_(Clock::now()), start_(first_), last_(first_) {
+  if (!spdlog::should_log(spdlog::level::info)) return;
+  beat_ = std::jthread([this](const std::stop_token& stop) {
+    const auto pause = terminal_ ? std::chrono::seconds(1) : std::chrono::seconds(60);
+    std::unique_lock lock(mutex_);
+    while (!ended_.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); })) show(Clock::now());
+  });
+}
 
 void Progress::operator()(std::string_view what, std::uint64_t done, std::uint64_t total) {
   if (total == 0 || !spdlog::should_log(spdlog::level::info)) return;
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = Clock::now();
+  const std::scoped_lock lock(mutex_);
   if (what != what_) what_ = what, first_ = now, done_at_first_ = done;
+  done_ = done;
+  total_ = total;
+  if (terminal_ || done < total) show(now);
+}
+
+// The lock is held.
+void Progress::show(Clock::time_point now) {
   if (!terminal_) {
-    if (now - last_ < std::chrono::minutes(1) || done == total) return;
+    if (now - last_ < std::chrono::minutes(1)) return;
     last_ = now;
-    return spdlog::info("{} of {} {}{}", done, total, what, pace(done, total, now));
+    return spdlog::info("{}", state(now));
   }
   if (now - start_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;
   shown_ = true;
-  constexpr std::uint64_t kWidth = 30;
-  const std::uint64_t filled = kWidth * done / total;
-  fmt::print(stderr, "\r\x1b[K{} [{:#<{}}{:.<{}}] {:3} %{}", what, "", filled, "", kWidth - filled, 100 * done / total,
-             pace(done, total, now));
+  fmt::print(stderr, "\r\x1b[K{}", printable(state(now), 500));
   std::fflush(stderr);
 }
 
+std::string Progress::state(Clock::time_point now) const {
+  const std::string elapsed = time_text(std::chrono::duration<double>(now - start_).count());
+  if (total_ == 0) return fmt::format("{}, {} so far", what_, elapsed);
+  if (!terminal_) return fmt::format("{} of {} {}{}, {} so far", done_, total_, what_, pace(now), elapsed);
+  constexpr std::uint64_t kWidth = 30;
+  const std::uint64_t filled = kWidth * std::min(done_, total_) / total_;
+  return fmt::format("{} [{:#<{}}{:.<{}}] {:3} %{}, {} so far", what_, "", filled, "", kWidth - filled,
+                     100 * done_ / total_, pace(now), elapsed);
+}
+
 // ", 3.2 a second, 5 min left": of what was done since the first look.
-std::string Progress::pace(std::uint64_t done, std::uint64_t total, std::chrono::steady_clock::time_point now) const {
+std::string Progress::pace(Clock::time_point now) const {
   const double elapsed = std::chrono::duration<double>(now - first_).count();
-  if (done <= done_at_first_ || elapsed < 1) return {};
-  const double rate = static_cast<double>(done - done_at_first_) / elapsed;
-  const double left = static_cast<double>(total - done) / rate;
-  const std::string time = left < 100    ? fmt::format("{:.0f} s", left)
-                           : left < 6000 ? fmt::format("{:.0f} min", left / 60)
-                                         : fmt::format("{:.0f} h", left / 3600);
-  return fmt::format(", {:.3g} a second, {} left", rate, time);
+  if (done_ <= done_at_first_ || elapsed < 1) return {};
+  const double rate = static_cast<double>(done_ - done_at_first_) / elapsed;
+  return fmt::format(", {:.3g} a second, {} left", rate, time_text(static_cast<double>(total_ - done_) / rate));
 }
 
 void Progress::clear() {
+  if (beat_.joinable()) {
+    beat_.request_stop();
+    beat_.join();
+  }
   if (shown_) fmt::print(stderr, "\r\x1b[K");
   shown_ = false;
 }
@@ -163,9 +189,9 @@ Page page_of(std::string title, std::string_view kind, const Json& document) {
   return {std::move(title), {{"kind", kind}, {"document", document}}};
 }
 
-void Outputs::check(std::span<const std::string> files) const {
+void Outputs::check(std::span<const std::string> files, FolderUse use) const {
   check_writable(json);
-  if (!out.empty()) make_folder(out, files);
+  if (!out.empty()) make_folder(out, files, use);
   check_file("--html", html);
   refuse_same_file({"--json", json}, {"--html", html});
   if (out.empty()) return;
@@ -188,10 +214,6 @@ void Outputs::give(const Answer& answer) const {
   if (wants_page() && answer.page) write_file(html, report::page_text(answer.page->title, answer.page->data));
 }
 
-void refuse_input(const std::string& path) {
-  if (is_input(path)) throw InputError({path}, "is read and would be written over", "write to another place");
-}
-
 void refuse_same_file(const OutputOption& one, const OutputOption& other) {
   if (one.second.empty() || other.second.empty() || one.second == "-" || other.second == "-") return;
   const auto target = replaceable_file(one.second), other_target = replaceable_file(other.second);
@@ -210,7 +232,7 @@ void check_writable(const std::string& path) {
   struct stat found {};
   const bool there = stat(path.c_str(), &found) == 0;
   if (there && S_ISDIR(found.st_mode)) return refuse(path, EISDIR);
-  refuse_input(path);
+  note_output(path);
   if (there && access(path.c_str(), W_OK) == 0) return;
   if (there || errno != ENOENT) return refuse(path, errno);
   const std::string folder = std::filesystem::path(path).parent_path().string();
@@ -223,10 +245,11 @@ void check_file(std::string_view option, const std::string& path) {
   check_writable(path);
 }
 
-void make_folder(const std::string& folder, std::span<const std::string> files) {
+void make_folder(const std::string& folder, std::span<const std::string> files, FolderUse use) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code) throw InputError({folder}, fmt::format("the folder cannot be made: {}", code.message()));
+  lock_folder(folder, use);
   for (const std::string& file : files) check_writable(folder + "/" + file);
 }
 
@@ -237,17 +260,18 @@ void print_text(const std::string& text, TextKind kind) {
   if (std::fflush(stdout) != 0 || !written) refuse("standard output", errno);
 }
 
-void write_file(const std::string& path, const std::string& text, Telling telling) {
-  refuse_input(path);
-  OutputFile file(path);
+void write_file(const std::string& path, const std::string& text, Telling telling, Durability durability) {
+  OutputFile file(path, durability);
   file.write(text);
   file.close();
   if (telling == Telling::kEach) tell_written(path, text.size());
 }
 
-void write_json(const std::string& path, const Json& document, Telling telling) {
+std::string json_text(const Json& document) { return document.dump(2) + "\n"; }
+
+void write_json(const std::string& path, const Json& document) {
   if (path == "-") return print_text(json_text(document), TextKind::kJson);
-  write_file(path, json_text(document), telling);
+  write_file(path, json_text(document));
 }
 
 void tell_written(const std::string& path, std::uint64_t bytes) {

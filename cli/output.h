@@ -4,28 +4,32 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/files/folder_lock.h"
+#include "core/files/output_file.h"
 
 namespace orrery::cli {
 
 // The program's exit status.
 inline constexpr int kDone = 0;
 inline constexpr int kBadInput = 2;
-inline constexpr int kStuck = 3;          // the simulated job cannot finish
-inline constexpr int kCheckFailed = 4;    // a check that was asked for
-inline constexpr int kOutOfMemory = 5;    // the job does not fit the devices' memory
-inline constexpr int kInterrupted = 130;  // as shells say of what SIGINT ended
+inline constexpr int kStuck = 3;        // the simulated job cannot finish
+inline constexpr int kCheckFailed = 4;  // a check that was asked for
+inline constexpr int kOutOfMemory = 5;  // the job does not fit the devices' memory
 
 // Messages on standard error: errors alone, also warnings and what was written, or also what is being done. They go
 // through spdlog: error, warn and info, debug.
@@ -38,34 +42,41 @@ void print_warnings(std::span<const Problem> problems);
 // Which file says who calls together, which a user may not have named. Verbose only.
 void tell_groups(const std::string& file);
 
-// A line on the terminal for work that takes longer than a second.
+// A sign of life for work that takes longer than a second: a line on the terminal, else one a minute, also where the
+// work says nothing for long. Whoever works may tell of it from any thread.
 class Progress {
  public:
-  Progress();
+  explicit Progress(std::string_view what = "working");
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Shows the state, its pace and the time left: at most ten times a second if standard error is a terminal, else as a
-  // line a minute.
+  // Shows the state, its pace and the time left, at most ten times a second.
   void operator()(std::string_view what, std::uint64_t done, std::uint64_t total);
   // The same with the first word said.
   auto of(std::string_view what) {
     return [this, what](std::uint64_t done, std::uint64_t total) { (*this)(what, done, total); };
   }
-  // Takes the line away.
+  // Takes the line away, and says nothing any more.
   void clear();
 
  private:
-  std::string pace(std::uint64_t done, std::uint64_t total, std::chrono::steady_clock::time_point now) const;
+  using Clock = std::chrono::steady_clock;
+  void show(Clock::time_point now);
+  std::string state(Clock::time_point now) const;
+  std::string pace(Clock::time_point now) const;
 
-  bool terminal_;
+  const bool terminal_;
+  std::mutex mutex_;  // of all below
   bool shown_ = false;
-  std::string what_;                               // that is under way
-  std::uint64_t done_at_first_ = 0;                // of it, when it was first told of
-  std::chrono::steady_clock::time_point first_{};  // and when that was
-  std::chrono::steady_clock::time_point start_;
-  std::chrono::steady_clock::time_point last_;
+  std::string what_;  // that is under way
+  std::uint64_t done_ = 0, total_ = 0;
+  std::uint64_t done_at_first_ = 0;  // of it, when it was first told of
+  Clock::time_point first_;          // and when that was
+  const Clock::time_point start_;
+  Clock::time_point last_;
+  std::condition_variable_any ended_;
+  std::jthread beat_;  // the last member: it uses the others
 };
 
 // Why a command failed; the first problem stands for all.
@@ -105,14 +116,12 @@ struct Outputs {
   bool wants_page() const { return !html.empty(); }
 
   // Before the work: InputError if it is plain already that something cannot be written, or would be written over what
-  // was read (core/input_files.h). Makes the folder, which will hold `files` and the answer.
-  void check(std::span<const std::string> files = {}) const;
+  // is read (core/files/input_files.h). Makes the folder, which will hold `files` and the answer.
+  void check(std::span<const std::string> files = {}, FolderUse use = FolderUse::kAlone) const;
   // Writes and prints the answer.
   void give(const Answer& answer) const;
 };
 
-// InputError if `path` was read and would be written over.
-void refuse_input(const std::string& path);
 // InputError if two options, each with its name and its path, would write the same file.
 using OutputOption = std::pair<std::string_view, std::string>;
 void refuse_same_file(const OutputOption& one, const OutputOption& other);
@@ -120,16 +129,19 @@ void refuse_same_file(const OutputOption& one, const OutputOption& other);
 void check_writable(const std::string& path);
 // The same of an option whose file has a form of its own: "-" is refused.
 void check_file(std::string_view option, const std::string& path);
-// Makes `folder`, also in folders that are not there yet, and checks `files` of it.
-void make_folder(const std::string& folder, std::span<const std::string> files);
+// Makes `folder`, also in folders that are not there yet, keeps other writers out of it and checks `files` of it.
+void make_folder(const std::string& folder, std::span<const std::string> files, FolderUse use = FolderUse::kAlone);
 
 // To standard output.
 void print_text(const std::string& text, TextKind kind = TextKind::kPlain);
-// A file; InputError when that fails, and the file is gone then. Says what it wrote, unless that is said of many at
-// once.
+// A file, whole or not at all (core/files/output_file.h). Says what it wrote, unless that is said of many at once.
 enum class Telling : std::uint8_t { kEach, kNone };
-void write_file(const std::string& path, const std::string& text, Telling telling = Telling::kEach);
-void write_json(const std::string& path, const nlohmann::ordered_json& document, Telling telling = Telling::kEach);
+void write_file(const std::string& path, const std::string& text, Telling telling = Telling::kEach,
+                Durability durability = Durability::kDisk);
+std::string json_text(const nlohmann::ordered_json& document);
+void write_json(const std::string& path, const nlohmann::ordered_json& document);
+// "12.3 KB".
+std::string size_text(std::uint64_t bytes);
 // "wrote PATH (12.3 KB)".
 void tell_written(const std::string& path, std::uint64_t bytes);
 

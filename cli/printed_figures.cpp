@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/csv_lines.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 #include "core/suggest.h"
@@ -60,10 +61,7 @@ const Json* find(const Json& document, std::string_view path) {
 std::string text_of(const Json& value, bool as_csv) {
   if (!value.is_string()) return value.dump();
   const std::string text = printable(value.get<std::string>(), SIZE_MAX);
-  if (!as_csv || text.find_first_of(",\"") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
+  return as_csv ? csv_cell(text) : text;
 }
 
 [[noreturn]] void refuse_unknown(const std::string& name, const Json& document,

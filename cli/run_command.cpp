@@ -20,9 +20,9 @@
 #include "cli/printed_figures.h"
 #include "cli/session.h"
 #include "core/config/quantity_text.h"
+#include "core/files/input_files.h"
+#include "core/files/output_file.h"
 #include "core/in_parallel.h"
-#include "core/input_files.h"
-#include "core/output_file.h"
 #include "core/version.h"
 #include "experiment/recorded_run.h"
 #include "experiment/run.h"
@@ -150,7 +150,7 @@ class OutFolder {
 void write_folder(const std::string& folder, const RunOptions& options, const experiment::Run& run,
                   const report::RankChoice& ranks, const Answer& answer) {
   OutFolder out(folder, options, run, ranks);
-  out.add_text("result.json", answer.document.dump(2) + "\n");
+  out.add_text("result.json", json_text(answer.document));
   out.add_text(answer.text_name, answer.text);
   out.add_table("operations", report::operations_csv(run.job, run.log, run.acting));
   if (run.training) out.add_table("memory", report::memory_csv(run.job, *run.training, run.log, run.acting));
@@ -174,16 +174,11 @@ void write_timeline(const RunOptions& options, const experiment::Run& run, const
     size = report::write_timeline(source, ranks, run.link_rates, [&](std::string_view text) { gzip.write(text); });
     gzip.finish();
   };
-  if (const std::optional<std::string> target = replaceable_file(options.timeline)) {
-    OutputFiles files;
-    files.add(*target, fill);
-    files.commit(*target);
+  OutputFile file(options.timeline);
+  fill(file);
+  file.close();
+  if (const std::optional<std::string> target = replaceable_file(options.timeline))
     tell_written(options.timeline, std::filesystem::file_size(*target));
-  } else {
-    OutputFile file(options.timeline);
-    fill(file);
-    file.close();
-  }
   if (size.merged > Duration::zero())
     spdlog::warn(
         "{}: operations of less than {} are put together where they follow one another; --timeline-ranks 0 "

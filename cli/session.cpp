@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "astra/input/inputs.h"
-#include "core/input_files.h"
+#include "core/files/input_files.h"
 #include "core/suggest.h"
 #include "experiment/recorded_run.h"
 #include "study/sweep/file.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <csignal>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -19,9 +17,10 @@
 #include "cli/session.h"
 #include "cli/sweep_launch.h"
 #include "core/config/quantity_text.h"
+#include "core/files/input_files.h"
+#include "core/files/interruption.h"
+#include "core/files/output_file.h"
 #include "core/in_parallel.h"
-#include "core/input_files.h"
-#include "core/output_file.h"
 #include "study/sweep/lines.h"
 #include "study/sweep/store.h"
 #include "study/sweep/sweep.h"
@@ -80,12 +79,12 @@ void prepare(const Outputs& outputs, const study::Sweep& sweep) {
   note_input(sweep.experiment.where.file);
   std::vector<std::string> files = {"points.csv", "points.jsonl", "points.sqlite", "table.txt"};
   for (std::size_t point = 0; point < sweep.point_count(); ++point) files.push_back(result_file(point));
-  outputs.check(files);
+  outputs.check(files, FolderUse::kShared);  // its parts; study::PointStore tells sweeps from one another
 }
 
 // Without a result none from before may stand there.
 void write_result(const std::string& file, const nlohmann::ordered_json& result) {
-  if (!result.is_null()) return write_json(file, result, Telling::kNone);
+  if (!result.is_null()) return write_file(file, json_text(result), Telling::kNone, Durability::kNone);
   std::error_code code;
   std::filesystem::remove(file, code);
   if (code) throw InputError({file}, fmt::format("cannot be removed: {}", code.message()));
@@ -117,9 +116,6 @@ void remove_stale_results(const std::string& folder, std::size_t points) {
                stale.size() > 1 ? fmt::format(" to result-{}.json", stale.back()) : std::string());
 }
 
-// Set by the first interruption; a second one ends the program as ever.
-volatile std::sig_atomic_t interrupted = 0;
-
 // Of points that are simulated one by one: what is there of them is on the disk at any time.
 class RunningSweep {
  public:
@@ -133,11 +129,7 @@ class RunningSweep {
         so_far_(sweep.point_count()) {
     if (out_.empty()) return;
     store_.emplace(out_ + "/points", shard ? std::to_string(shard->part) : options.launch.is_slurm() ? "launcher" : "");
-    struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = 1; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
+    interruption_.emplace();
     if (options.fresh) clear();
   }
 
@@ -147,7 +139,7 @@ class RunningSweep {
     options.allow_oom = session_.allow_oom;
     options.store = store_ ? &*store_ : nullptr;
     options.only_known = options_.merge;
-    options.is_stopped = [] { return interrupted != 0; };
+    options.is_stopped = [this] { return is_interrupted(); };
     if (shard_) options.part = shard_->part, options.parts = shard_->parts;
     std::vector<study::SweepPoint> points;
     try {
@@ -168,19 +160,21 @@ class RunningSweep {
     return points;
   }
 
-  // Whether it was cut off, with what is there.
-  bool tell_interruption() const {
-    if (interrupted == 0 || done_ == wanted()) return false;
+  // Where it was cut off, says what is there; the exit code.
+  std::optional<int> tell_interruption() const {
+    if (!is_interrupted() || done_ == wanted()) return std::nullopt;
     if (!out_.empty() && !shard_) write_points();
     spdlog::error("error: interrupted");
     tell_kept();
-    return true;
+    return interruption_->exit_code();
   }
 
  private:
+  bool is_interrupted() const { return interruption_ && interruption_->came(); }
+
   void clear() {
-    if (options_.launch.is_slurm()) end_launched(session_, [] { return interrupted != 0; });
-    if (interrupted == 0) store_->clear();
+    if (options_.launch.is_slurm()) end_launched(session_, [this] { return is_interrupted(); });
+    if (!is_interrupted()) store_->clear();
   }
 
   void add(std::size_t point, const study::SweepPoint& found, const nlohmann::ordered_json& result) {
@@ -196,9 +190,7 @@ class RunningSweep {
 
   // Readers see the table of before or that of now.
   void write_points() const {
-    OutputFiles files;
-    files.add(out_ + "/points.csv", [&](OutputFile& file) { file.write(study::sweep_csv(sweep_, so_far_)); });
-    files.commit(out_ + "/points.csv");
+    write_file(out_ + "/points.csv", study::sweep_csv(sweep_, so_far_), Telling::kNone, Durability::kNone);
   }
 
   void tell_kept() const {
@@ -213,7 +205,7 @@ class RunningSweep {
       spdlog::warn("warning: {} is damaged; its point was simulated again", printable(file));
     if (store_->found() > 0 && !options_.launch.is_slurm())
       spdlog::info("{} of {} points were there from before", store_->found(), wanted());
-    if (interrupted != 0 || shard_ || done_ < wanted()) return;
+    if (is_interrupted() || shard_ || done_ < wanted()) return;
     if (const std::size_t others = store_->clear_others(); others > 0)
       spdlog::warn("warning: removed {} of other experiments or versions from {}", counted(others, "result"),
                    printable(out_ + "/points"));
@@ -231,6 +223,7 @@ class RunningSweep {
   const study::Sweep& sweep_;
   const Session& session_;
   const std::string& out_;
+  std::optional<Interruption> interruption_;
   std::optional<study::PointStore> store_;
   std::vector<study::SweepPoint> so_far_;
   std::chrono::steady_clock::time_point written_{};
@@ -315,11 +308,12 @@ int sweep(const SweepCommandOptions& options, const Session& session) {
   prepare(session.outputs, sweep);
   RunningSweep running(options, shard, sweep, session);
   const std::vector<study::SweepPoint> points = running.run();
-  if (running.tell_interruption()) return kInterrupted;
+  if (const std::optional<int> code = running.tell_interruption()) return *code;
   if (shard) return end_shard(*shard, sweep, points, session);
   if (options.merge) refuse_missing(points, session);
   study::refuse_if_all_refused(sweep, points);
   print_warnings(study::warnings_of(sweep, points));
+  print_warnings(study::equal_values(sweep, points, session.files));
   Answer answer{study::sweep_text(sweep, points), study::sweep_json(sweep, points), "table.txt"};
   const std::optional<Failure> failure = print_failures(sweep, points);
   if (failure) answer.document["error"] = to_json(*failure);

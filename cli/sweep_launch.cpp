@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string_view>
@@ -15,7 +14,7 @@
 #include "cli/output.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
-#include "core/output_file.h"
+#include "core/files/read_file.h"
 #include "core/sha256.h"
 #include "study/launch/array.h"
 #include "study/launch/process.h"
@@ -26,6 +25,7 @@ namespace orrery::cli {
 namespace {
 
 constexpr std::size_t kUsualTasks = 64;
+constexpr std::size_t kLargestScript = std::size_t{1} << 20;  // bytes
 
 std::filesystem::path absolute_folder(const std::string& out) {
   std::error_code code;
@@ -73,23 +73,15 @@ std::string script_of(const LaunchedSweep& launched, std::size_t tasks, const st
       tasks, fingerprint, study::shell_word(std::filesystem::current_path().string()), command, tasks);
 }
 
-std::string text_of(const std::string& file) {
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 // Tasks of before go on if they do the same. The shell that runs the script reads it as Slurm has copied it.
 void prepare_array(const study::SlurmArray& array, const std::string& script, const Session& session,
                    const std::function<bool()>& is_stopped) {
-  make_folder(array.logs, {});
-  if (text_of(array.script) == script) return;
+  make_folder(array.logs, {}, FolderUse::kShared);
+  if (beginning_of_file(array.script, kLargestScript) == script) return;
   if (const std::size_t ended = study::end_array(array, is_stopped); ended > 0)
     spdlog::warn("warning: cancelled {} of another sweep to {}", counted(ended, "task"),
                  printable(session.outputs.out));
-  OutputFiles files;
-  files.add(array.script, [&](OutputFile& file) { file.write(script); });
-  files.commit(array.script);
+  write_file(array.script, script, Telling::kNone);
 }
 
 }  // namespace

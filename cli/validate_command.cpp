@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/error.h"
-#include "core/input_files.h"
+#include "core/files/input_files.h"
 #include "core/version.h"
 #include "study/calibrate/cross_validation.h"
 #include "study/interval/kinds.h"

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // `orrery workload`: traces are summed up, checked, and made from jobs or from other formats.
 #include <algorithm>
+#include <array>
 #include <cctype>
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "cli/output.h"
 #include "cli/session.h"
-#include "core/input_files.h"
+#include "core/files/input_files.h"
+#include "core/files/read_file.h"
 #include "experiment/check.h"
 #include "experiment/job.h"
 #include "workload/chakra/dump.h"
@@ -53,7 +53,7 @@ workload::ChakraSource source_of(const WorkloadOptions& options) {
 
 void dump(const std::string& file) {
   std::ostringstream text;
-  std::string bytes = workload::read_file(file);
+  std::string bytes = read_file(file);
   if (workload::is_gzip(bytes)) bytes = workload::inflate_gzip(file, bytes);
   workload::dump_chakra(file, bytes, text);
   print_text(text.str());
@@ -86,7 +86,8 @@ int lint_workload(const WorkloadOptions& options, const Session& session) {
   session.outputs.check();
   Progress progress;
   const auto check = [&](const workload::Job& job, const workload::Matching& matching) {
-    experiment::check_order(job, matching, progress.of("checking the order"));
+    experiment::check_order(job, matching, experiment::nccl_send_buffer(session.files),
+                            progress.of("checking the order"));
   };
   const workload::LintReport report = workload::is_file(options.trace)
                                           ? workload::lint_trace(options.trace, source.dependencies)
@@ -116,12 +117,35 @@ int lint_workload(const WorkloadOptions& options, const Session& session) {
 
 // --- generate
 
-// Writes `<folder>/rank.<r>.et` and `<folder>/groups.json`, none of which may have been read; says how to replay them.
-void write_and_tell(const workload::Job& job, const Outputs& outputs) {
+// The folder of traces is this program's; the traces in it may not be read.
+void take_folder(const Outputs& outputs) {
   const std::string& folder = outputs.out;
-  check_writable(outputs.json);
-  refuse_input(folder + "/groups.json");
-  for (const workload::TraceFile& file : workload::list_trace_files(folder + "/rank")) refuse_input(file.path);
+  make_folder(folder, std::array{std::string("groups.json")});
+  for (const workload::TraceFile& file : workload::list_trace_files(folder + "/rank")) note_output(file.path);
+}
+
+// From here on it is said what will be written before it is.
+constexpr std::uint64_t kMuchToWrite = 100'000'000;
+
+// Says how much is about to be written where that is much; refuses what the file system has no room for. `instead`:
+// what needs no files, to hint at; may be empty.
+void announce(const workload::Job& job, const std::string& folder, const std::string& instead) {
+  const std::uint64_t bytes = workload::bytes_of_traces(job);
+  if (bytes < kMuchToWrite) return;
+  std::filesystem::path there = std::filesystem::absolute(folder);
+  std::error_code code;
+  while (!std::filesystem::exists(there, code) && there.has_relative_path()) there = there.parent_path();
+  const std::filesystem::space_info room = std::filesystem::space(there, code);
+  const std::string what = fmt::format("the traces of {} ranks are about {}", job.ranks.size(), size_text(bytes));
+  if (!code && room.available < bytes)
+    throw InputError({folder}, fmt::format("{}, and there is room for {}", what, size_text(room.available)), instead);
+  spdlog::warn("{}{}", what, instead.empty() ? std::string() : "\n  hint: " + instead);
+}
+
+// Writes `<folder>/rank.<r>.et` and `<folder>/groups.json`, none of which may have been read; says how to replay them.
+void write_and_tell(const workload::Job& job, const Outputs& outputs, const std::string& instead = {}) {
+  const std::string& folder = outputs.out;
+  announce(job, folder, instead);
   const workload::ChakraSource source = workload::write_job(job, folder, "rank");
   std::size_t nodes = 0;
   for (const workload::RankBinding& rank : job.ranks) nodes += job.graphs[rank.graph].size();
@@ -157,6 +181,7 @@ void write_and_tell(const workload::Job& job, const Outputs& outputs) {
 void generate(const std::string& file, const Session& session) {
   Diagnostics diagnostics;
   note_input(file);
+  check_writable(session.outputs.json);
   const experiment::Experiment experiment =
       experiment::load_experiment(file, session.settings, session.files, diagnostics);
   if (experiment.jobs.size() > 1)
@@ -174,6 +199,7 @@ void generate(const std::string& file, const Session& session) {
                                  printable(training->experts.dispatch.name)),
                      "write all-to-alls in its place: --set workload.experts.dispatch=all-to-all");
   print_warnings(diagnostics.problems());
+  take_folder(session.outputs);
   write_and_tell(generated.job, session.outputs);
 }
 
@@ -200,12 +226,10 @@ std::string beginning_of(const std::string& file) {
   std::error_code error;
   if (std::filesystem::is_directory(file, error))
     throw InputError({file}, "is a folder", "name the files in it, for example " + file + "/*.json");
-  errno = 0;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw InputError({file}, "cannot be read: " + std::generic_category().message(errno), "check the path");
-  std::string text(4096, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (const std::string why = why_unreadable(file); !why.empty())
+    throw InputError({file}, "cannot be read: " + why, "check the path");
+  std::string text = beginning_of_file(file, 4096);
+  drop_byte_order_mark(file, text);
   if (text.empty()) throw InputError({file}, "is empty", "a workload of another simulator or a profile is expected");
   return text;
 }
@@ -234,7 +258,7 @@ workload::Job import_job(const ImportOptions& options, workload::WorkloadFormat 
     case workload::WorkloadFormat::kSimai: {
       const bool is_simai = format == workload::WorkloadFormat::kSimai;
       return workload::import_layers(
-          file, workload::read_file(file), is_simai ? workload::TextDialect::kSimai : workload::TextDialect::kAstra,
+          file, read_text(file), is_simai ? workload::TextDialect::kSimai : workload::TextDialect::kAstra,
           {given(options.ranks), given(options.model_parallel), options.iterations, !options.no_pipeline}, diagnostics);
     }
     case workload::WorkloadFormat::kGoal:
@@ -263,12 +287,18 @@ void refuse_idle_options(const ImportOptions& options, workload::WorkloadFormat 
 
 void import(const ImportOptions& options, const Session& session) {
   for (const std::string& file : options.files) note_input(file);
+  check_writable(session.outputs.json);
   const workload::WorkloadFormat format = format_of(options);
   refuse_idle_options(options, format);
   Diagnostics diagnostics;
   const workload::Job job = import_job(options, format, diagnostics);
   print_warnings(diagnostics.problems());
-  write_and_tell(job, session.outputs);
+  take_folder(session.outputs);
+  const bool is_profile = format == workload::WorkloadFormat::kKineto;
+  const std::string key = is_profile ? "profile" : format == workload::WorkloadFormat::kGoal ? "goal" : "layers";
+  write_and_tell(job, session.outputs,
+                 fmt::format("an experiment replays it without traces: workload: {{{}: {}}}", key,
+                             is_profile ? "[FILE, ...]" : printable(options.files.front(), 300)));
 }
 
 // --- the commands

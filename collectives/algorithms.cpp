@@ -103,7 +103,7 @@ std::string Algorithm::cost(CollectiveKind kind) const {
   const Program* found = program(kind);
   if (found == nullptr) return {};
   const bool is_halved = both_ways && kind != CollectiveKind::kBarrier;
-  return std::string(found->cost) + (is_halved ? ", with ceil(S/2) for S" : "");
+  return std::string(found->cost) + (is_halved ? ", with ceil(S/2) for S where n > 2" : "");
 }
 
 std::span<const Algorithm> algorithms() { return kAlgorithms; }

@@ -30,7 +30,8 @@ struct Algorithm {
   bool is_in_network() const;
   // How it takes its part in an all-reduce over several dimensions.
   AllReduceBy all_reduce_by() const;
-  // Its time on a network of latency a and bandwidth b as text; c is ceil(S/n). Empty when not supported.
+  // Its time as text, where any two of n ranks have a link of latency a and bandwidth b of their own each way; c is
+  // ceil(S/n). Where messages share links (the ports of a switch), it may take longer. Empty when not supported.
   std::string cost(CollectiveKind kind) const;
 };
 

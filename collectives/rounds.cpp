@@ -11,10 +11,12 @@ namespace {
 
 constexpr std::uint32_t kNoRound = UINT32_MAX;
 
+using RoundsBySend = std::vector<std::vector<std::uint32_t>>;  // by rank and send
+
 // By rank and receive slot, and by rank and send: the round in which it goes.
 struct Walked {
   std::vector<std::vector<std::uint32_t>> received;
-  std::vector<std::vector<std::uint32_t>> sent;
+  RoundsBySend sent;
 };
 
 // The round of the rank's next send; kNoRound if something that it needs has no round yet.
@@ -29,7 +31,8 @@ std::uint32_t round_of_next(const Walked& walked, std::uint32_t rank, const Step
   return round;
 }
 
-Walked walk(const Schedule& schedule) {
+// With no message before its round of `earliest`.
+Walked walk(const Schedule& schedule, const RoundsBySend& earliest) {
   Walked walked{{}, std::vector<std::vector<std::uint32_t>>(schedule.ranks())};
   std::vector<std::uint32_t> pending;  // ranks that may be able to send
   for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) {
@@ -42,14 +45,64 @@ Walked walk(const Schedule& schedule) {
     std::vector<std::uint32_t>& sent = walked.sent[rank];
     for (const std::uint32_t sends = schedule.sends(rank); sent.size() < sends;) {
       const Step step = schedule.step(rank, static_cast<std::uint32_t>(sent.size()));
-      const std::uint32_t round = round_of_next(walked, rank, step);
+      std::uint32_t round = round_of_next(walked, rank, step);
       if (round == kNoRound) break;
+      round = std::max(round, earliest[rank][sent.size()]);
       sent.push_back(round);
       walked.received[step.to][step.slot] = round;
       pending.push_back(step.to);
     }
   }
   return walked;
+}
+
+// The first send of a rank that waits for a receive; the number of sends if none does.
+std::uint32_t first_use(const Schedule& schedule, std::uint32_t rank, std::uint32_t slot) {
+  const std::uint32_t sends = schedule.sends(rank);
+  for (std::uint32_t send = 0; send < sends; ++send) {
+    const SlotRange needs = schedule.step(rank, send).needs;
+    if (needs.begin <= slot && slot < needs.end) return send;
+  }
+  return sends;
+}
+
+bool share_a_piece(std::vector<PieceId> a, std::vector<PieceId> b) {
+  std::ranges::sort(a);
+  return std::ranges::any_of(b, [&](PieceId piece) { return std::ranges::binary_search(a, piece); });
+}
+
+// Raises the round of messages that change a piece which their receiver still sends without them: they go with the last
+// of these sends. Whether there was any.
+bool meet_partners(const Schedule& schedule, const Walked& walked, RoundsBySend& earliest) {
+  bool has_raised = false;
+  for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank)
+    for (std::uint32_t send = 0; send < schedule.sends(rank); ++send) {
+      const Step step = schedule.step(rank, send);
+      const std::vector<std::uint32_t>& of_receiver = walked.sent[step.to];
+      for (std::uint32_t without = first_use(schedule, step.to, step.slot); without-- > 0;) {
+        if (of_receiver[without] <= walked.sent[rank][send]) break;
+        if (!share_a_piece(schedule.pieces(rank, send), schedule.pieces(step.to, without))) continue;
+        earliest[rank][send] = of_receiver[without];
+        has_raised = true;
+        break;
+      }
+    }
+  return has_raised;
+}
+
+// The rounds as partners count them: both messages of an exchange are in one. Where ranks send what they had in the
+// beginning, whatever has come meanwhile, there are no such rounds, and messages go as early as they can.
+Walked walk(const Schedule& schedule) {
+  RoundsBySend earliest;
+  for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) earliest.emplace_back(schedule.sends(rank));
+  const Walked first = walk(schedule, earliest);
+  if (schedule.is_in_network()) return first;
+  Walked walked = first;
+  for (std::uint32_t turn = 0; turn < schedule.ranks(); ++turn) {
+    if (!meet_partners(schedule, walked, earliest)) return walked;
+    walked = walk(schedule, earliest);
+  }
+  return first;
 }
 
 }  // namespace

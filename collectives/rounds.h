@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The rounds of a collective, as textbooks count them: in which one a message goes if all of them take equally long.
+// The rounds of a collective, as textbooks count them: in which one a message goes if all of them take equally long. A
+// rank that sends a sum while a part of it is on its way to it gets that part in the round of its send, not before: so
+// the two messages of an exchange share a round.
 #pragma once
 
 #include <cstdint>

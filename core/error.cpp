@@ -21,16 +21,47 @@ constexpr std::size_t kLongestFile = 4096;
 
 struct Character {
   std::size_t length = 1;     // in bytes
-  bool is_printable = false;  // neither a control character (C0, C1, DEL) nor broken UTF-8, which is taken byte by byte
+  bool is_printable = false;  // neither a control character nor broken UTF-8, which is taken byte by byte
+  char32_t code = 0;          // of one that is well-formed
 };
+
+// Of `length` bytes that are well-formed UTF-8.
+char32_t code_of(std::string_view text, std::size_t length) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (length == 1) return byte(0);
+  char32_t code = byte(0) & (0x7FU >> length);
+  for (std::size_t i = 1; i < length; ++i) code = code << 6 | (byte(i) & 0x3FU);
+  return code;
+}
+
+// C0, DEL and C1; what turns the direction of the text behind it round, so that it reads as what it is not (Unicode's
+// bidirectional controls); what breaks lines or is not seen at all.
+bool is_control(char32_t code) {
+  constexpr std::pair<char32_t, char32_t> kControls[] = {
+      {0x00, 0x1F},     {0x7F, 0x9F},     {0x61C, 0x61C},   {0x180E, 0x180E}, {0x200B, 0x200B},  {0x200E, 0x200F},
+      {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F}};
+  return std::ranges::any_of(kControls, [&](const auto& range) { return range.first <= code && code <= range.second; });
+}
 
 // `text` is not empty.
 Character first_character(std::string_view text) {
   const std::size_t length = utf8_length(text);
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (length == 0) return {1, false};
-  const bool is_control = byte(0) < 0x20 || byte(0) == 0x7F || (length == 2 && byte(0) == 0xC2 && byte(1) < 0xA0);
-  return {length, !is_control};
+  if (length == 0) return {};
+  const char32_t code = code_of(text, length);
+  return {length, (code >= 0x20 && code < 0x7F) || !is_control(code), code};
+}
+
+// "\\x1B", or "\\u202E" of what is beyond C1; in JSON always the latter, in UTF-16.
+std::string escaped(std::string_view bytes, const Character& character, TextKind kind) {
+  const auto code = static_cast<std::uint32_t>(character.code);
+  if (kind == TextKind::kPlain && code > 0x9F) return fmt::format("\\u{:04X}", code);
+  if (kind == TextKind::kJson && code > 0xFFFF)
+    return fmt::format("\\u{:04X}\\u{:04X}", 0xD800 + ((code - 0x10000) >> 10), 0xDC00 + ((code - 0x10000) & 0x3FF));
+  const std::uint32_t broken = static_cast<unsigned char>(bytes.back());
+  if (kind == TextKind::kJson) return fmt::format("\\u{:04X}", code > 0 ? code : broken);
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
+  return text;
 }
 
 std::string to_string(std::span<const Problem> all) {
@@ -48,11 +79,11 @@ std::string printable(std::string_view text, std::size_t limit) {
   while (!text.empty()) {
     if (result.size() >= limit) return result + "...";
     const Character character = first_character(text);
+    const std::string_view bytes = text.substr(0, character.length);
     if (character.is_printable)
-      result += text.substr(0, character.length);
+      result += bytes;
     else
-      for (const char byte : text.substr(0, character.length))
-        result += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
+      result += escaped(bytes, character, TextKind::kPlain);
     text.remove_prefix(character.length);
   }
   return result;
@@ -71,10 +102,7 @@ std::string printable_lines(std::string_view text, TextKind kind) {
     result += text.substr(0, safe);
     text.remove_prefix(safe);
     if (text.empty()) break;
-    const std::string_view control = text.substr(0, next.length);
-    // Of two bytes in UTF-8 the second is the character.
-    result += kind == TextKind::kPlain ? printable(control)
-                                       : fmt::format("\\u{:04X}", static_cast<unsigned char>(control.back()));
+    result += escaped(text.substr(0, next.length), next, kind);
     text.remove_prefix(next.length);
   }
   return result;

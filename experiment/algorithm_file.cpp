@@ -12,7 +12,8 @@
 #include "collectives/custom/compile.h"
 #include "collectives/custom/msccl.h"
 #include "core/error.h"
-#include "workload/chakra/file.h"
+#include "core/files/input_files.h"
+#include "core/files/read_file.h"
 #include "workload/traces/files.h"
 #include "workload/traces/load_job.h"
 
@@ -139,7 +140,7 @@ std::shared_ptr<const collectives::MessageTable> checked(std::string name,
 }
 
 std::shared_ptr<const collectives::MessageTable> load_xml(const std::string& path, CollectiveKind kind) {
-  const std::string text = workload::read_file(path);
+  const std::string text = read_text(path);
   collectives::MscclAlgorithm algorithm = collectives::read_msccl(path, text);
   if (algorithm.written.kind != kind)
     throw InputError({path}, fmt::format("an algorithm of {}, where one of {} is needed",
@@ -151,6 +152,7 @@ std::shared_ptr<const collectives::MessageTable> load_xml(const std::string& pat
 std::shared_ptr<const collectives::MessageTable> load_graphs(const std::string& path, CollectiveKind kind,
                                                              std::optional<Bytes> written_for) {
   const std::string prefix = workload::prefix_of_trace(path).value_or(path);
+  for (const workload::TraceFile& file : workload::list_trace_files(prefix)) note_input(file.path);
   Diagnostics warnings;
   const workload::Job job = workload::load_chakra_job({.prefix = prefix}, warnings);
   return checked(printable(std::filesystem::path(prefix).filename().string(), 40),

@@ -76,7 +76,7 @@ CheckedConfig check_experiment(const std::string& file, const std::vector<std::s
   const ExperimentJob loaded = load_experiment_job(experiment, diagnostics);
   const workload::Job& job = loaded.job;
   system::check_perturbed_ranks(experiment.simulation.perturbation, static_cast<std::uint32_t>(job.ranks.size()));
-  check_order(job, workload::match(job));
+  check_order(job, workload::match(job), experiment.nccl ? send_buffer_of(experiment.nccl->constants()) : Bytes::max());
   std::string jobs;
   for (const JobSource& one : experiment.jobs) {
     const auto& training = one.workload.training;
@@ -125,6 +125,7 @@ CheckedConfig check_config(const std::string& file, const std::vector<std::strin
   std::vector<std::string> keys = kind->place.empty() ? std::vector<std::string>{} : split_key_path(kind->place);
   for (auto key = keys.rbegin(); key != keys.rend(); ++key) root = in_map(*key, std::move(root));
   ConfigContext context(files, diagnostics);
+  context.set_own_file(file);
   read_config(root, context, kind->read);
   CheckedConfig checked{kind->name, {}};
   const ConfigValue* part = &root;

@@ -36,10 +36,15 @@ bool is_configuration(const std::string& file, const ConfigFiles& files);
 CheckedConfig check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                            Diagnostics& diagnostics);
 
+// What a send puts into buffers before its receive is posted; a larger message waits for that (nccl.yaml: send_buffer).
+// Of NCCL as it is shipped.
+Bytes nccl_send_buffer(const ConfigFiles& files);
+Bytes send_buffer_of(const collectives::NcclConstants& constants);
+
 // Whether a job can finish at all: a simulation of it in which nothing takes time. Who waits for whom does not depend
-// on times (system/stuck_report.h), so that it ends as every simulation of the job does.
+// on times (system/stuck_report.h), so that it ends as every simulation of the job with this `send_buffer` does.
 // Throws StuckError, with who waits for whom, when ranks are left that can never finish.
-void check_order(const workload::Job& job, const workload::Matching& matching,
+void check_order(const workload::Job& job, const workload::Matching& matching, Bytes send_buffer,
                  const system::SimulationProgress& progress = {});
 
 }  // namespace orrery::experiment

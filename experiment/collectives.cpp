@@ -18,7 +18,8 @@ namespace {
 constexpr std::array<std::string_view, 8> kFixedKeys = {"algorithms",      "algorithm_size",    "chunks",
                                                         "queue",           "queue_scope",       "active_chunks",
                                                         "dimension_order", "logical_dimensions"};
-constexpr std::array<std::string_view, 6> kNcclKeys = {"version", "launch", "in_place", "algo", "proto", "constants"};
+constexpr std::array<std::string_view, 7> kNcclKeys = {"version", "launch", "in_place", "pxn",
+                                                       "algo",    "proto",  "constants"};
 
 // For how many bytes Chakra graphs were written, and whether there are any.
 struct GraphSize {
@@ -182,7 +183,32 @@ void check_held(Section& section, const collectives::NcclOptions& options) {
                 "ring and tree run in all, the others in simple only");
 }
 
-collectives::NcclOptions read_nccl(Section& section) {
+// `fabric`: null where there is none to ask.
+bool read_pxn(Section& section, const collectives::NcclVersion& version, const network::Fabric* fabric) {
+  const auto pxn = section.maybe<bool>(
+      "pxn",
+      "with `library: nccl`: whether a GPU hands what goes to another node on another rail to the GPU of its node "
+      "whose "
+      "NIC is on the receiver's rail (PXN, of all-to-alls and sends), over NVLink. Without it: true from 2.12 on where "
+      "`interconnect` of the node is nvlink; false: NCCL_PXN_DISABLE=1");
+  if (fabric == nullptr) return false;
+  const bool is_possible = fabric->interconnect().within == NodeLinkKind::kNvlink;
+  if (pxn.value_or(false) && !is_possible)
+    section.error("pxn",
+                  fmt::format("PXN goes over NVLink, and the 'interconnect' of the node is {}",
+                              name_of(fabric->interconnect().within)),
+                  "leave it out, or write 'interconnect: nvlink' in the node");
+  if (pxn.value_or(false) && version < collectives::kFirstWithPxn)
+    section.error("pxn", fmt::format("NCCL {} has no PXN, which came with 2.12", collectives::to_text(version)),
+                  "leave it out, or name a newer 'version'");
+  const bool has_pxn = pxn.value_or(is_possible && version >= collectives::kFirstWithPxn);
+  if (!has_pxn && section.sound() && fabric->relays_between_rails())
+    section.error(pxn ? "pxn" : "version", "without PXN no way leads from rail to rail: the network has no spine",
+                  "leave it out: NCCL has PXN from 2.12 on");
+  return has_pxn;
+}
+
+collectives::NcclOptions read_nccl(Section& section, const network::Fabric* fabric) {
   collectives::NcclOptions options;
   options.version = read_version(section);
   section.takes("launch", options.launch, collectives::launch_mode_names(),
@@ -193,6 +219,7 @@ collectives::NcclOptions read_nccl(Section& section) {
       "in_place", options.in_place,
       "with `library: nccl`: whether all-gathers and all-to-alls find each rank's own part where it belongs, "
       "so that it is not copied");
+  options.pxn = read_pxn(section, options.version, fabric);
   options.algorithms = read_held<collectives::kAllNcclAlgorithms.size()>(
       section, "algo", "the algorithms that it is held to", collectives::nccl_algorithm_names(),
       collectives::nccl_algorithm_named);
@@ -294,7 +321,7 @@ std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHin
   });
   section.when(!is_fixed, [&] {
     options.granularity = system::Granularity::kPhase;
-    options.nccl = read_nccl(section);
+    options.nccl = read_nccl(section, hints.fabric);
     options.nccl_constants = read_constants(section);
   });
   return named;

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <fstream>
 #include <set>
 #include <span>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "core/files/read_file.h"
 
 #include "experiment/experiment.h"
 
@@ -59,6 +60,9 @@ const std::array kChapters = std::to_array<Chapter>({
     {"Workload: traces to replay",
      "The job is read from Chakra execution traces, or from profiles of PyTorch (`workload.profile`).",
      {"workload.chakra."}},
+    {"Workload: tables of layers",
+     "The job is read from a text workload of ASTRA-sim 1.0 or SimAI; `workload.goal` takes a schedule in GOAL.",
+     {"workload.layers."}},
     {"Cluster",
      "A file of `configs/clusters`, or the same keys in the experiment: nodes and what joins them, or `dims`.",
      {"cluster."}},
@@ -111,8 +115,19 @@ std::string row(std::string_view name, const KeyDescription& key) {
 
 // The number of the chapter of the keys below `path`; behind all of them if there is none.
 std::ptrdiff_t chapter_below(const std::string& path) {
-  const auto is_below = [&](const Chapter& chapter) { return std::ranges::count(chapter.places, path + ".") > 0; };
+  const std::string place = path + ".";
+  const auto is_below = [&](const Chapter& chapter) { return std::ranges::count(chapter.places, place) > 0; };
   return std::ranges::find_if(kChapters, is_below) - kChapters.begin();
+}
+
+// Keys in the order of the chapters below them, each of which is looked up once.
+std::vector<KeyDescription> by_chapter_below(std::vector<KeyDescription> keys) {
+  std::vector<std::pair<std::ptrdiff_t, std::size_t>> order;
+  for (std::size_t i = 0; i < keys.size(); ++i) order.emplace_back(chapter_below(keys[i].path), i);
+  std::ranges::sort(order);
+  std::vector<KeyDescription> sorted;
+  for (const auto& [chapter, i] : order) sorted.push_back(std::move(keys[i]));
+  return sorted;
 }
 
 // Where a heading of Markdown is linked to.
@@ -147,8 +162,9 @@ DocumentedKey documented_key(std::string_view path) {
 }
 
 std::string configuration_docs(const ConfigFiles& files, std::span<const KeyDescription> sweep) {
-  std::vector<KeyDescription> keys = describe_configuration(files);
-  std::ranges::stable_sort(keys, {}, [](const KeyDescription& key) { return chapter_below(key.path); });
+  const std::vector<KeyDescription> keys = by_chapter_below(describe_configuration(files));
+  std::vector<DocumentedKey> places;
+  for (const KeyDescription& key : keys) places.push_back(documented_key(key.path));
   std::string text = std::string(kIntroduction) + "\n## Contents\n\n";
   for (const Chapter& chapter : kChapters)
     text += fmt::format("* [{}](#{})\n", chapter.title, anchor_of(chapter.title));
@@ -163,18 +179,15 @@ std::string configuration_docs(const ConfigFiles& files, std::span<const KeyDesc
     };
     if (chapter.title == kSweepChapter)
       for (const KeyDescription& key : sweep) add(key.path, key);
-    for (const KeyDescription& key : keys) {
-      const DocumentedKey found = documented_key(key.path);
-      if (found.chapter == chapter.title && found.place == chapter.places.front()) add(found.name, key);
-    }
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (places[i].chapter == chapter.title && places[i].place == chapter.places.front()) add(places[i].name, keys[i]);
   }
   return text;
 }
 
 std::string first_comment(const ConfigFiles& files, const std::string& folder, const std::string& name) {
-  std::ifstream stream(files.shipped() / folder / (name + ".yaml"));
-  std::string line;
-  std::getline(stream, line);
+  const std::string text = beginning_of_file((files.shipped() / folder / (name + ".yaml")).string(), 4096);
+  const std::string line = text.substr(0, text.find('\n'));
   return line.starts_with("# ") ? line.substr(2) : std::string();
 }
 

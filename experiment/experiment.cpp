@@ -126,6 +126,29 @@ void check_makers(Section& section, const ExperimentKeys& experiment) {
   }
 }
 
+// Constants of the library that `measured`, below cluster.nccl, replaces; `path` leads to it.
+void overrule_constants(Section& section, const ConfigValue& measured, const std::string& path) {
+  for (const ConfigEntry& entry : measured.entries) {
+    const std::string key = fmt::format("{}.{}", path, entry.key);
+    if (entry.value.kind == ConfigValue::Kind::kMap)
+      overrule_constants(section, entry.value, key);
+    else
+      section.overruled("collectives.constants" + key, "cluster.nccl" + key, entry.value.where);
+  }
+}
+
+// Those of a library that is not in use, and those that the cluster's own measurements replace.
+void find_idle_constants(Section& section, bool has_nccl) {
+  const ConfigValue* cluster = section.value("cluster");
+  const ConfigEntry* measured = cluster == nullptr ? nullptr : cluster->find("nccl");
+  if (has_nccl && measured != nullptr) overrule_constants(section, measured->value, {});
+  if (has_nccl) return;
+  const std::string reason = "'collectives.library' is 'fixed', and NCCL alone follows from it";
+  section.idle("cluster.nccl", reason, "collectives.library: nccl", IdleWarning::kOwnFile);
+  for (const char* key : {"cluster.node.interconnect", "cluster.node.multicast", "cluster.scale_out.network.kind"})
+    section.idle(key, reason, "collectives.library: nccl");
+}
+
 // `network` is that of `section`; the cluster has been read.
 void read_collectives_of(Section& section, const Section& network, ExperimentKeys& experiment) {
   LibraryHints hints;
@@ -138,6 +161,10 @@ void read_collectives_of(Section& section, const Section& network, ExperimentKey
   section.defaulted_section("collectives", "algorithms and library of collectives", [&](Section& s) {
     experiment.algorithms = read_collectives(s, hints, experiment.simulation.collectives);
   });
+  find_idle_constants(section, experiment.simulation.collectives.nccl.has_value());
+  if (!experiment.fabric) return;
+  const std::optional<collectives::NcclOptions>& nccl = experiment.simulation.collectives.nccl;
+  if (nccl && nccl->pxn) experiment.fabric->relay_between_rails();
 }
 
 void check_dimensions(Section& section, const ExperimentKeys& experiment) {
@@ -235,39 +262,45 @@ void check_dispatch(const workload::TrainingSpec& training, const system::Device
           : fmt::format("workload.experts.dispatch.processors: at most {}", most));
 }
 
-bool is_setting(const Location& where) { return where.file.starts_with("--set "); }
-
-// A key of the command line that a key of the software overrules on the devices that there are.
-void warn_of_overruled_rates(const ConfigValue& software, const ExperimentKeys& experiment, Diagnostics& diagnostics) {
+// Rates of the software that those of the devices' own generations replace; of architectures that no device has.
+void find_idle_rates(Section& section, const ConfigValue& software, const ExperimentKeys& experiment) {
+  constexpr std::string_view kSoftware = "workload.software";
   const ConfigEntry* rates = software.find("rates");
   const ConfigEntry* rates_of = software.find("rates_of");
-  if (rates == nullptr || rates_of == nullptr) return;
+  if (rates_of == nullptr) return;
+  const auto is_device = [&](const std::string& name) {
+    return std::ranges::any_of(experiment.devices,
+                               [&](const system::DeviceSpec& device) { return name_of(device.architecture) == name; });
+  };
+  for (const ConfigEntry& other : rates_of->value.entries)
+    if (!is_device(other.key))
+      section.idle(fmt::format("{}.rates_of.{}", kSoftware, other.key), fmt::format("no device is {}", other.key));
+  if (rates == nullptr) return;
   for (const ConfigEntry& rate : rates->value.entries) {
-    if (!is_setting(rate.value.where)) continue;
     std::vector<std::string> holding;
     for (const system::DeviceSpec& device : experiment.devices) {
       const std::string name(name_of(device.architecture));
       const ConfigEntry* own = rates_of->value.find(name);
       const ConfigEntry* other = own == nullptr ? nullptr : own->value.find(rate.key);
-      if (other == nullptr || !other->defaulted.empty()) return;
-      holding.push_back(fmt::format("rates_of.{}.{} holds on {}", name, rate.key, printable(device.name)));
+      if (other == nullptr || !other->defaulted.empty()) break;
+      holding.push_back(
+          fmt::format("'{}.rates_of.{}.{}' holds on {}", kSoftware, name, rate.key, printable(device.name)));
     }
-    diagnostics.warning(rate.value.where, fmt::format("this setting changes nothing: {}", fmt::join(holding, ", ")),
-                        fmt::format("set workload.software.rates_of.ARCHITECTURE.{}", rate.key));
+    if (holding.size() == experiment.devices.size())
+      section.idle(fmt::format("{}.rates.{}", kSoftware, rate.key), fmt::format("{}", fmt::join(holding, ", ")),
+                   fmt::format("set {}.rates_of.ARCHITECTURE.{}", kSoftware, rate.key));
   }
 }
 
-// Keys of the command line that this job makes no use of.
-void warn_of_idle_settings(Section& section, const ExperimentKeys& experiment, const workload::TrainingSpec& training) {
+// Keys of the software that this job makes no use of.
+void find_idle_software(Section& section, const ExperimentKeys& experiment, const workload::TrainingSpec& training) {
   const ConfigValue* workload = section.value("workload");
   const ConfigEntry* software = workload == nullptr ? nullptr : workload->find("software");
   if (software == nullptr) return;
-  Diagnostics& diagnostics = section.context().diagnostics();
-  warn_of_overruled_rates(software->value, experiment, diagnostics);
-  const ConfigEntry* host = software->value.find("expert_host");
+  find_idle_rates(section, software->value, experiment);
   const workload::TransformerSpec* model = training.transformer();
-  if (host != nullptr && is_setting(host->value.where) && (model == nullptr || model->experts == 0))
-    diagnostics.warning(host->value.where, "this setting changes nothing: the model has no experts", "leave it out");
+  if (model == nullptr || model->experts == 0)
+    section.idle("workload.software.expert_host", "the model has no experts", "leave it out");
 }
 
 // A training job on the devices that there are.
@@ -279,7 +312,7 @@ void check_workload(Section& section, const ExperimentKeys& experiment, const Wo
     check_precision(*training, device, diagnostics);
     check_dispatch(*training, device, diagnostics);
   }
-  warn_of_idle_settings(section, experiment, *training);
+  find_idle_software(section, experiment, *training);
   workload::check_training(*training, experiment.fabric->device_count(), diagnostics);
   if (training->recompute == workload::Recompute::kSelective && training->transformer() != nullptr &&
       training->software.selective == workload::SelectiveKind::kScores &&
@@ -337,6 +370,11 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
   read_perturb(section, experiment);
   section.section("reliability", "failures, checkpoints and restarts: what `orrery goodput` counts with",
                   [&](Section& s) { experiment.reliability = read_reliability(s); });
+  section.idle("reliability", "`orrery goodput` alone counts with it", {}, IdleWarning::kNone);
+  section.idle("cluster.prices", "`orrery cluster show` adds them up, and no time follows from them", {},
+               IdleWarning::kNone);
+  section.idle("fold", "ranks that behave alike are simulated once, or each by itself, with the same result", {},
+               IdleWarning::kNone);
   read_fold(section, experiment);
   read_notes(section);
 }
@@ -351,6 +389,7 @@ void read_machine(Section& section, ExperimentKeys& experiment) {
 Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics,
                      void (*read)(Section&, ExperimentKeys&)) {
   ConfigContext context(files, diagnostics);
+  if (!root.is_resolved) context.set_own_file(file);
   context.set_paths([&files] {
     std::vector<std::string> paths;
     for (const KeyDescription& key : describe_configuration(files)) paths.push_back(key.path);
@@ -378,7 +417,8 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
           keys.network,
           std::move(keys.simulation),
           std::move(machines),
-          std::move(nccl)};
+          std::move(nccl),
+          context.take_idle_keys()};
 }
 
 }  // namespace

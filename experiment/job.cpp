@@ -11,6 +11,9 @@
 #include "core/config/quantity_text.h"
 #include "system/devices/operator_model.h"
 #include "system/plans/involved_dimensions.h"
+#include "workload/chakra/file.h"
+#include "workload/import/format.h"
+#include "workload/import/goal/goal.h"
 #include "workload/import/kineto/kineto.h"
 
 namespace orrery::experiment {
@@ -95,7 +98,7 @@ ExperimentJob placed(const Experiment& experiment, UnplacedJob job, std::span<co
   }
   workload::TrainingJob training = job.of_types.size() == 1
                                        ? std::move(job.of_types.front())
-                                       : workload::join_types(std::move(job.of_types), types_of(experiment, placement));
+                                       : workload::join_types(job.of_types, types_of(experiment, placement));
   for (workload::ProgramMemory& program : training.facts.memory)
     program.first_rank = RankId(index_of(program.first_rank) + first_rank);
   return {std::move(training.job), std::move(training.facts), devices, first_rank};
@@ -133,10 +136,25 @@ void warn_of_idle_devices(const Experiment& experiment, std::int64_t ranks, Diag
                       use_of_all(experiment, ranks, devices));
 }
 
+workload::Job load_text(const TextSource& source, Diagnostics& diagnostics) {
+  if (source.format == workload::WorkloadFormat::kGoal) return workload::import_goal(source.file, diagnostics);
+  const std::string text = read_text(source.file);
+  const auto format = source.format ? source.format : workload::workload_format_of(text.substr(0, 4096));
+  const bool is_simai = format == workload::WorkloadFormat::kSimai;
+  if (!is_simai && format != workload::WorkloadFormat::kAstraText)
+    throw InputError({source.file}, "is no table of layers of ASTRA-sim 1.0 or SimAI",
+                     "its first line begins with a parallelism, such as DATA; workload.goal and workload.profile take "
+                     "other formats");
+  return workload::import_layers(source.file, text,
+                                 is_simai ? workload::TextDialect::kSimai : workload::TextDialect::kAstra,
+                                 source.layers, diagnostics);
+}
+
 }  // namespace
 
 workload::Job load_replay(const Experiment& experiment, const WorkloadSource& source, Diagnostics& diagnostics,
                           const workload::LoadProgress& progress) {
+  if (source.text) return load_text(*source.text, diagnostics);
   if (!source.profile) return workload::load_chakra_job(source.trace, diagnostics, progress);
   const auto check_world = [&](std::uint32_t ranks) {
     Placement alone = experiment.placement;

@@ -270,9 +270,10 @@ bool check_job(const Experiment& experiment, const CheckedJob& job, bool allowed
 
 std::uint32_t ranks_of(const Experiment& experiment, const WorkloadSource& workload) {
   Diagnostics repeated;  // they are given when the job is loaded
+  const bool has_file_of_rank = !workload.profile && !workload.text;
   const std::size_t ranks = workload.training  ? static_cast<std::size_t>(workload.training->parallel.ranks())
-                            : workload.profile ? load_replay(experiment, workload, repeated).ranks.size()
-                                               : workload::find_trace_files(workload.trace.prefix).size();
+                            : has_file_of_rank ? workload.files().size()
+                                               : load_replay(experiment, workload, repeated).ranks.size();
   return static_cast<std::uint32_t>(ranks);
 }
 

@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "core/config/original_paths.h"
+#include "core/files/json.h"
+#include "core/files/read_file.h"
 #include "workload/chakra/file.h"
 #include "workload/import/kineto/kineto.h"
 #include "workload/import/layers/layers.h"
@@ -19,25 +20,72 @@
 namespace orrery::experiment {
 namespace {
 
-using Json = nlohmann::ordered_json;  // the experiment keeps its order
-
 constexpr std::string_view kSchema = "orrery.result/1";
+constexpr const char* kWriteAgain = "write it again with run --json or --out";
 
-report::ResultSource source_from(const Json& json, const std::string& path) {
+// One part of a document, whose values stand where they do in it.
+ConfigValue part_of(const std::string& path, std::string_view document, std::string_view key) {
+  const std::string_view part = json_member(document, key);
+  if (part.empty()) return {ConfigValue::Kind::kNull, {path, 1, 1}, {}, {}, {}};
+  const Location begin = place_in(path, document, static_cast<std::size_t>(part.data() - document.data()));
+  std::string text(static_cast<std::size_t>(begin.line - 1), '\n');
+  text.append(static_cast<std::size_t>(begin.column - 1), ' ').append(part);
+  Diagnostics diagnostics;
+  ConfigValue value = parse_config(text, path, diagnostics);
+  diagnostics.throw_if_errors();
+  return value;
+}
+
+// The member `key` of `map`, which `name` is, and its kind.
+const ConfigValue& member(const ConfigValue& map, const std::string& name, std::string_view key,
+                          ConfigValue::Kind kind) {
+  const ConfigEntry* entry = map.find(key);
+  if (entry == nullptr)
+    throw InputError(map.where, fmt::format("'{}.{}' is missing in this result of a run", name, key), kWriteAgain);
+  if (entry->value.kind == kind) return entry->value;
+  throw InputError(entry->value.where,
+                   fmt::format("'{}.{}' of this result of a run is {}, expected {}", name, key,
+                               kind_name(entry->value.kind), kind_name(kind)),
+                   kWriteAgain);
+}
+
+std::string text_in(const ConfigValue& map, const std::string& name, std::string_view key) {
+  return member(map, name, key, ConfigValue::Kind::kScalar).scalar;
+}
+
+std::vector<std::string> texts_in(const ConfigValue& map, const std::string& name, std::string_view key) {
+  std::vector<std::string> texts;
+  for (const ConfigValue& item : member(map, name, key, ConfigValue::Kind::kList).items) texts.push_back(item.scalar);
+  return texts;
+}
+
+report::ResultSource source_from(const ConfigValue& value, const std::string& path) {
+  const std::string name = "provenance";
   report::ResultSource source;
   source.file = path;
-  if (json.is_null()) return source;
-  source.file = json.at("file").get<std::string>();
-  source.settings = json.at("set").get<std::vector<std::string>>();
-  source.options = json.at("options").get<std::vector<std::string>>();
-  source.commit = json.at("commit").get<std::string>();
-  source.folder = json.value("folder", std::string());
-  for (const Json& input : json.at("inputs"))
-    source.inputs.push_back(
-        {input.at("path").get<std::string>(),
-         input.at("kind").get<std::string>() == "data" ? InputKind::kData : InputKind::kConfiguration,
-         input.at("sha256").get<std::string>()});
+  if (value.kind == ConfigValue::Kind::kNull) return source;
+  source.file = text_in(value, name, "file");
+  source.settings = texts_in(value, name, "set");
+  source.options = texts_in(value, name, "options");
+  source.commit = text_in(value, name, "commit");
+  if (const ConfigEntry* folder = value.find("folder")) source.folder = folder->value.scalar;
+  const std::string inputs = name + ".inputs[]";
+  for (const ConfigValue& input : member(value, name, "inputs", ConfigValue::Kind::kList).items)
+    source.inputs.push_back({text_in(input, inputs, "path"),
+                             text_in(input, inputs, "kind") == "data" ? InputKind::kData : InputKind::kConfiguration,
+                             text_in(input, inputs, "sha256")});
   return source;
+}
+
+// InputError where it is no JSON.
+void check_syntax(const std::string& path, const std::string& document) {
+  try {
+    using Json = nlohmann::json;
+    parse_json(document, [](int, Json::parse_event_t, Json&) { return false; });
+  } catch (const JsonError& error) {
+    throw InputError(place_in(path, document, error.offset()),
+                     "is a result of a run that is damaged: not JSON: " + error.reason(), kWriteAgain);
+  }
 }
 
 std::string from_folder(const std::filesystem::path& folder, const std::string& path) {
@@ -71,30 +119,26 @@ std::filesystem::path folder_of(const report::ResultSource& source, const std::s
 
 // It says so in its first line but one.
 bool is_result(const std::string& path, const ConfigFiles& files) {
-  std::error_code code;
-  if (!std::filesystem::is_regular_file(path, code)) return false;  // a pipe is read once
   return files.beginning(path).substr(0, 128).find(fmt::format("\"{}\"", kSchema)) != std::string::npos;
 }
 
 std::optional<RecordedRun> load_recorded_run(const std::string& path, const ConfigFiles& files) {
   if (!is_result(path, files)) return std::nullopt;
-  note_input(path, InputKind::kConfiguration);
-  std::ifstream stream(path, std::ios::binary);
-  try {
-    const Json document = Json::parse(stream);
-    RecordedRun run;
-    run.version = document.at("version").get<std::string>();
-    run.source = source_from(document.value("provenance", Json()), path);
-    run.folder = folder_of(run.source, path);
-    Diagnostics diagnostics;
-    run.experiment =
-        parse_option(document.at("experiment").dump(), from_folder(run.folder, run.source.file), diagnostics);
-    diagnostics.throw_if_errors();
-    return run;
-  } catch (const Json::exception& error) {
-    throw InputError({path}, fmt::format("is a result of a run that cannot be read: {}", printable(error.what(), 200)),
-                     "write it again with run --json or --out");
-  }
+  const std::string document = read_text(path, {.kind = InputKind::kConfiguration});
+  check_syntax(path, document);
+  RecordedRun run;
+  const ConfigValue version = part_of(path, document, "version");
+  if (version.kind != ConfigValue::Kind::kScalar)
+    throw InputError(version.where, "'version' is missing in this result of a run", kWriteAgain);
+  run.version = version.scalar;
+  run.source = source_from(part_of(path, document, "provenance"), path);
+  run.folder = folder_of(run.source, path);
+  run.experiment = part_of(path, document, "experiment");
+  if (run.experiment.kind != ConfigValue::Kind::kMap)
+    throw InputError(run.experiment.where, "'experiment' is missing in this result of a run", kWriteAgain);
+  run.experiment.is_resolved = true;
+  take_paths_of(path, from_folder(run.folder, run.source.file));
+  return run;
 }
 
 bool is_document(const ConfigValue& root) {
@@ -104,12 +148,7 @@ bool is_document(const ConfigValue& root) {
 
 bool is_profile_file(const std::string& path) {
   if (path.ends_with(".yaml") || path.ends_with(".yml")) return false;
-  std::error_code code;
-  if (!std::filesystem::is_regular_file(path, code)) return false;
-  std::string text(std::size_t{1} << 16, '\0');
-  std::ifstream stream(path, std::ios::binary);
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
+  const std::string text = beginning_of_file(path, std::size_t{1} << 16);
   return workload::is_gzip(text) || workload::is_profile(text);
 }
 
@@ -133,8 +172,7 @@ ConfigValue replay_of(const std::string& profile) {
 ConfigValue load_configuration(const std::string& file, const ConfigFiles& files, Diagnostics& diagnostics) {
   if (is_profile_file(file)) return replay_of(file);
   if (std::optional<RecordedRun> recorded = load_recorded_run(file, files)) return std::move(recorded->experiment);
-  std::error_code code;
-  if (std::filesystem::is_regular_file(file, code) && workload::is_layers_text(files.beginning(file)))
+  if (workload::is_layers_text(files.beginning(file)))
     throw InputError({file}, "is a table of layers of ASTRA-sim 1.0 or SimAI, not an experiment",
                      fmt::format("turn it into traces: orrery workload import {} --out DIR", printable(file, 100)));
   ConfigValue root = files.load(file, {}, diagnostics);

@@ -13,7 +13,7 @@ namespace orrery::experiment {
 
 struct RecordedRun {
   std::filesystem::path folder;  // the working directory of the recorded run as far as it matters; empty: this one
-  ConfigValue experiment;        // resolved; every part of it stands at the file of then, seen from here
+  ConfigValue experiment;        // resolved; its paths start from the file of then, seen from here
   report::ResultSource source;
   std::string version;  // of the program that wrote it
 };

@@ -128,6 +128,16 @@ void warn_of_collectives(const Experiment& experiment, const workload::Job& job,
   warn_of_tables(experiment, job, matching, diagnostics);
 }
 
+// Says so where `dimension_order: themis` keeps the order of the dimensions everywhere.
+void warn_of_idle_themis(const Experiment& experiment, const system::CollectivePlans& plans, Diagnostics& diagnostics) {
+  if (plans.balanced_in_vain())
+    diagnostics.warning(
+        {experiment.file},
+        "'dimension_order: themis' changes nothing: no collective of the job ends sooner if its chunks go "
+        "through the dimensions in orders of their own",
+        "leave it out; more chunks, or dimensions of other bandwidths, may change that");
+}
+
 // Says so where `compute: roofline` has nothing to work on. `compute`: by graph.
 void warn_of_idle_roofline(const Experiment& experiment, const workload::Job& job,
                            std::span<const system::ComputeOptions> compute, Diagnostics& diagnostics) {
@@ -221,6 +231,7 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
   system::Simulation simulation({whole.job, matching, experiment.fabric, experiment.devices, whole.placement}, options,
                                 network_of(experiment), log);
   const system::SimulationTotals totals = simulation.run(show("simulating"));
+  warn_of_idle_themis(experiment, simulation.plans(), diagnostics);
   // 3. Report.
   report::Result result = report::make_result(whole.job, experiment.fabric, simulation, totals, log);
   if (jobs.size() > 1) {
@@ -294,7 +305,7 @@ void check_experiment(const RunRequest& request, const ConfigFiles& files) {
   try {
     check_memory(experiment, request.allow_oom, diagnostics);
     for (const JobSource& job : experiment.jobs)
-      if (!job.workload.training && !job.workload.profile) workload::find_trace_files(job.workload.trace.prefix);
+      if (!job.workload.profile) static_cast<void>(job.workload.files());
   } catch (const InputError& error) {
     throw with_warnings(error, diagnostics, request.file);
   }

@@ -19,6 +19,8 @@
 #include "system/devices/perturbation.h"
 #include "system/network_model.h"
 #include "system/plans/plan.h"
+#include "workload/import/format.h"
+#include "workload/import/layers/layers.h"
 #include "workload/traces/load_job.h"
 #include "workload/training/spec/training_spec.h"
 
@@ -42,13 +44,25 @@ struct ProfileSource {
   bool symmetric = false;  // some ranks stand for all
 };
 
-// Traces or profiles to replay, or a model to train.
+// A text workload that is run as it stands: a table of layers of ASTRA-sim 1.0 or SimAI, or a GOAL schedule.
+struct TextSource {
+  std::string file;
+  Location where;                                  // of the key that names it
+  std::optional<workload::WorkloadFormat> format;  // nothing: a table of layers, whose format the file tells
+  workload::LayersOptions layers{};
+};
+
+// Traces, profiles or texts to replay, or a model to train.
 struct WorkloadSource {
   workload::ChakraSource trace;
   std::optional<ProfileSource> profile;
+  std::optional<TextSource> text;
   std::optional<workload::TrainingSpec> training;
   system::ComputeOptions compute;
   bool dispatches_within_node = false;  // by kernels that connect the ranks of one node only
+
+  // The files that its work is read from; none of a model. InputError for a prefix without traces.
+  std::vector<std::string> files() const;
 };
 
 // The job of an experiment, or one of several.

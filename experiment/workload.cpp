@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/sections.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <map>
@@ -12,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/files/input_files.h"
 #include "workload/traces/files.h"
 
 namespace orrery::experiment {
@@ -24,6 +26,12 @@ constexpr std::array<std::string_view, 21> kTrainingKeys = {
     "causal_flops", "tokens", "price", "checkpoint", "initial_broadcast", "input",
     // of what is kept and trained
     "recompute", "recompute_layers", "recompute_modules", "keep", "lora", "experts"};
+
+// From here on nobody writes over them, and a sweep knows what its results depend on.
+void note_traces(const workload::ChakraSource& trace) {
+  for (const workload::TraceFile& file : workload::list_trace_files(trace.prefix)) note_input(file.path);
+  if (trace.groups) note_input(*trace.groups);
+}
 
 void read_chakra(Section& section, workload::ChakraSource& trace, system::ComputeOptions& compute) {
   const std::string prefix = section.required<std::string>(
@@ -43,6 +51,7 @@ void read_chakra(Section& section, workload::ChakraSource& trace, system::Comput
   } else if (const auto groups = section.maybe<std::string>("groups", kGroups)) {
     trace.groups = path_from(section.where("groups").file, *groups).string();
   }
+  note_traces(trace);
   section.takes("dependencies", trace.dependencies, {"both", "data", "ctrl"},
                 "kind of dependencies in the trace that order its nodes");
   section.takes("host", trace.host, {"durations", "timestamps"},
@@ -63,11 +72,69 @@ ProfileSource read_profile(Section& section) {
       "PyTorch execution traces of the same step; paths relative to the file that names them. Example: "
       "`[rank0.json.gz, rank1.json.gz]`");
   for (std::string& file : profile.files) file = path_from(section.where("profile").file, file).string();
+  for (const std::string& file : profile.files) note_input(file);
   if (profile.files.empty() && section.has("profile") && section.sound(errors))
     section.error("profile", "'profile' names no file", "profile: [rank0.json, rank1.json]");
   section.takes("symmetric", profile.symmetric,
                 "with `profile`: the profiles of some ranks stand for those of all of their world");
   return profile;
+}
+
+// A file name in place of a map is {file: NAME}.
+void spell_out_layers(Section& section) {
+  const ConfigValue* layers = section.value("layers");
+  if (layers == nullptr || layers->kind != ConfigValue::Kind::kScalar) return;
+  ConfigValue contents = section.contents();
+  ConfigValue& value = contents.find("layers")->value;
+  ConfigValue map{ConfigValue::Kind::kMap, value.where, {}, {}, {}};
+  map.entries.push_back({"file", value.where, value});
+  value = std::move(map);
+  section.rewrite(std::move(contents));
+}
+
+void read_layers(Section& section, std::optional<TextSource>& text) {
+  constexpr Range kRanks{1, std::int64_t{1} << 20};
+  text.emplace();
+  section.needs("file", text->file, "the table of layers; a path relative to the file that names it");
+  text->where = section.where("file");
+  text->file = path_from(text->where.file, text->file).string();
+  if (const auto format =
+          Choice("format", "format of the file; by default the file tells", {"astra-text", "simai"}).maybe(section))
+    text->format = *format == 0 ? workload::WorkloadFormat::kAstraText : workload::WorkloadFormat::kSimai;
+  const auto count = [&](std::string_view key, std::optional<std::uint32_t>& member, std::string_view meaning) {
+    if (const auto number = WholeNumber(key, meaning, kRanks).maybe(section))
+      member = static_cast<std::uint32_t>(*number);
+  };
+  count("ranks", text->layers.ranks, "number of ranks, where the file does not have it: ASTRA-sim's, SimAI's of 2024");
+  count("model_parallel", text->layers.model_parallel, "ranks of a model-parallel group: ASTRA-sim's hybrids");
+  section.takes("iterations", text->layers.iterations, kRanks, "number of training steps");
+  section.takes("pipeline", text->layers.pipeline,
+                "SimAI: whether pipeline stages exchange messages; SimAI itself simulates none");
+}
+
+TextSource read_goal(Section& section) {
+  TextSource text;
+  section.accepts(
+      "goal", text.file,
+      "a GOAL schedule to replay, as text; a path relative to the file that names it. Example: `allreduce.goal`");
+  text.where = section.where("goal");
+  text.file = path_from(text.where.file, text.file).string();
+  text.format = workload::WorkloadFormat::kGoal;
+  return text;
+}
+
+// The keys of jobs that are replayed. The first that is there is the job, any other one too many.
+constexpr std::array<std::string_view, 4> kReplays = {"chakra", "profile", "layers", "goal"};
+
+std::string_view replayed_key(Section& section) {
+  const auto has = [&](std::string_view key) { return section.has(key); };
+  const auto first = std::ranges::find_if(kReplays, has);
+  if (first == kReplays.end()) return {};
+  const auto second = std::find_if(first + 1, kReplays.end(), has);
+  if (second != kReplays.end())
+    section.error(*second, fmt::format("'{}' and '{}' are two jobs", *first, *second),
+                  "leave one of them out, or list both in jobs");
+  return *first;
 }
 
 // A trace says by itself how the work is spread.
@@ -91,25 +158,34 @@ bool dispatches_within_node(const Section& workload) {
 WorkloadSource read_workload(Section& section, Architecture architecture, std::int64_t devices) {
   WorkloadSource source;
   system::ComputeOptions& compute = source.compute;
-  const bool replays = section.has("chakra");
-  const bool profiles = section.has("profile") && !replays;
-  const bool trains = section.has("model") && !replays && !profiles;
+  spell_out_layers(section);
+  const std::string_view replayed = replayed_key(section);
+  const bool profiles = replayed == "profile";
+  const bool trains = section.has("model") && replayed.empty();
   const auto chakra = [&](Section& s) { read_chakra(s, source.trace, compute); };
   constexpr std::string_view kChakra =
       "Chakra execution traces to replay; of the other keys of `workload`, only `precision` may stand beside it";
-  section.when(replays, [&] { section.section("chakra", kChakra, chakra); });
+  section.when(replayed == "chakra", [&] { section.section("chakra", kChakra, chakra); });
   section.when(profiles, [&] { source.profile = read_profile(section); });
-  if (replays && section.has("profile"))
-    section.error("profile", "'chakra' and 'profile' are two jobs", "leave one of them out, or list both in jobs");
-  for (const std::string_view key : {"profile", "symmetric"}) section.know(key);
+  section.when(replayed == "layers", [&] {
+    section.section("layers",
+                    "a text workload of ASTRA-sim 1.0 or SimAI to replay: the file, or a map with it. Example: "
+                    "`resnet.txt`",
+                    [&](Section& s) { read_layers(s, source.text); });
+  });
+  section.when(replayed == "goal", [&] { source.text = read_goal(section); });
+  for (const std::string_view key : kReplays) section.know(key);
+  section.know("symmetric");
   if (section.has("symmetric") && !profiles)
     section.error("symmetric", "'symmetric' belongs to 'profile'", "leave it out");
-  if (!replays && !profiles && !trains)
-    section.error("", "a workload needs traces to replay or a model to train",
-                  "write chakra: {prefix: ...}, profile: FILE, or model: NAME with parallel and batch");
+  if (replayed.empty() && !trains)
+    section.error(
+        "", "a workload needs traces to replay or a model to train",
+        "write chakra: {prefix: ...}, profile: FILE, layers: FILE, goal: FILE, or model: NAME with parallel and "
+        "batch");
   section.when(trains, [&] { source.training = workload::read_training(section, architecture, devices); });
   source.dispatches_within_node = trains && dispatches_within_node(section);
-  if (!trains) refuse_training_keys(section, replays ? "chakra" : profiles ? "profile" : "");
+  if (!trains) refuse_training_keys(section, replayed);
   section.takes("precision", compute.precision, precision_names(),
                 "precision of GEMMs with weights: the device's peak in this precision times their FLOPs");
   if (source.training) source.training->precision = compute.precision;
@@ -128,6 +204,12 @@ void check_name(Section& section, const std::string& name, std::map<std::string,
 }
 
 }  // namespace
+
+std::vector<std::string> WorkloadSource::files() const {
+  if (training) return {};
+  if (profile) return profile->files;
+  return text ? std::vector{text->file} : workload::find_trace_files(trace.prefix);
+}
 
 std::vector<JobSource> read_jobs(Section& experiment, Architecture architecture, std::int64_t devices) {
   std::vector<JobSource> jobs;

@@ -109,7 +109,7 @@ void TimeAccount::open(const system::OperationRecord& operation) {
 
 bool TimeAccount::is_input(NodeId node) const {
   const workload::NodeKind kind = graph_->kind(node);
-  return !job_.has_input_nodes.empty() && job_.has_input_nodes[graph_number_] &&
+  return job_.facts(graph_number_).has_input_nodes &&
          (kind == workload::NodeKind::kHostCompute || kind == workload::NodeKind::kMemoryLoad ||
           kind == workload::NodeKind::kMemoryStore);
 }
@@ -177,8 +177,8 @@ void TimeAccount::book_blocked(const system::OperationRecord& first, Time until)
 }
 
 std::string_view TimeAccount::peer_family(std::uint32_t peer_slot) const {
-  if (job_.peer_families.empty()) return "p2p";
-  return job_.peer_families[graph_number_][peer_slot];
+  const std::vector<std::string>& families = job_.facts(graph_number_).peer_families;
+  return families.empty() ? "p2p" : std::string_view(families[peer_slot]);
 }
 
 }  // namespace orrery::report

@@ -53,7 +53,7 @@ class Walk {
  public:
   Walk(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting, const Result& result,
        PathLinks* links)
-      : job_(job), log_(log), acting_(acting), result_(result), path_links_(links) {}
+      : job_(job), log_(log), acting_(acting), likeness_(job, log, acting), result_(result), path_links_(links) {}
 
   CriticalPath run() {
     start();
@@ -94,13 +94,13 @@ class Walk {
   }
   RankId acting(RankId rank) const { return acting_[index_of(rank)]; }
 
-  // With the last operation of the first rank that finishes last.
+  // With the last operation of a rank that finishes last.
   void start() {
-    const auto last = std::ranges::find_if(result_.class_of_rank, [&](std::uint32_t of_class) {
-      return result_.classes[of_class].finish == result_.finish;
-    });
-    if (last == result_.class_of_rank.end()) return;  // no operation takes time
-    rank_ = acting(RankId(static_cast<std::uint32_t>(last - result_.class_of_rank.begin())));
+    std::vector<RankId> last;
+    for (std::uint32_t rank = 0; rank < result_.class_of_rank.size(); ++rank)
+      if (result_.classes[result_.class_of_rank[rank]].finish == result_.finish) last.push_back(RankId(rank));
+    if (last.empty()) return;  // no operation takes time
+    rank_ = acting(likeness_.choose(last));
     now_ = result_.finish;
     operation_ = released_by(nullptr);
   }
@@ -115,8 +115,7 @@ class Walk {
       case NodeKind::kReceive:
         return step_of_receive(operation);
       case NodeKind::kSend:
-        book_send(operation);
-        break;
+        return step_of_send(operation);
       case NodeKind::kHostCompute:
         book_compute("host", operation);
         break;
@@ -147,26 +146,33 @@ class Walk {
     go_on(here, here.start);
   }
 
-  // Of the members, who came when the call began to move.
+  // A member that came when the call began to move.
   std::optional<std::pair<RankId, const OperationRecord*>> last_member(GroupId group,
                                                                        const OperationRecord& operation) {
     const ExecutionGraph& graph = history(rank_).graph();
     const auto calls = history(rank_).calls(graph.communicator_slot(operation.node));
     const auto place = std::ranges::find(calls, operation.number, &OperationRecord::number) - calls.begin();
-    std::set<std::pair<RankId, std::uint32_t>> asked;
+    std::vector<RankId> last;
+    std::map<std::pair<RankId, std::uint32_t>, const OperationRecord*> asked;
     for (const RankId member : job_.communicators[index_of(group)].members) {
       const std::vector<GroupId>& slots = job_.ranks[index_of(member)].communicators;
       const auto slot = static_cast<std::uint32_t>(std::ranges::find(slots, group) - slots.begin());
-      if (slot == slots.size() || !asked.emplace(acting(member), slot).second) continue;
+      if (slot == slots.size() || asked.contains({acting(member), slot})) continue;
       const auto theirs = history(acting(member)).calls(slot);
       if (static_cast<std::size_t>(place) >= theirs.size()) continue;
       const OperationRecord* call = theirs[static_cast<std::size_t>(place)];
-      if (call->start == operation.moving) return std::pair(acting(member), call);
+      if (call->start == operation.moving) last.push_back(member);
+      asked.emplace(std::pair(acting(member), slot), call);
     }
-    return std::nullopt;
+    if (last.empty()) return std::nullopt;
+    const RankId chosen = likeness_.choose(last);
+    const auto call = std::ranges::find_if(asked, [&](const auto& one) {
+      return one.first.first == acting(chosen) && one.second->start == operation.moving;
+    });
+    return std::pair(acting(chosen), call->second);
   }
 
-  // Whoever waits in a receive waits for the sender.
+  // Whoever waits in a receive waits for the sender, unless that waited for the receive to be posted.
   void step_of_receive(const OperationRecord& operation) {
     const ExecutionGraph& graph = history(rank_).graph();
     const std::string_view family = job_.peer_family(rank_, operation.node);
@@ -176,15 +182,25 @@ class Walk {
       const OperationRecord* send = history(sender).of_node(end.node);
       if (send != nullptr && send->start <= now_) {
         const OperationRecord& sent = *send;
-        book(rank_, family, now_ - sent.start, &operation);
-        if (path_links_ != nullptr && now_ > sent.start)
-          book(path_links_->of_message(end.rank, rank_, graph.bytes(operation.node), now_ - sent.start));
+        book(rank_, family, now_ - sent.moving, &operation);
+        if (path_links_ != nullptr && now_ > sent.moving)
+          book(path_links_->of_message(end.rank, rank_, graph.bytes(operation.node), now_ - sent.moving));
+        if (sent.moving > sent.start) return go_on(operation, sent.moving);
         rank_ = sender;
         return go_on(sent, sent.start);
       }
     }
     book(rank_, family, now_ - operation.start, &operation);
     go_on(operation, operation.start);
+  }
+
+  // A send that waited goes on from the rank that posted the receive.
+  void step_of_send(const OperationRecord& operation) {
+    book_send(operation);
+    if (operation.moving == operation.start) return go_on(operation, operation.start);
+    const workload::TransferEnd end = matching().end(rank_, history(rank_).graph().transfer_index(operation.node));
+    rank_ = acting(end.rank);
+    go_on(*history(rank_).of_node(end.node), operation.moving);
   }
 
   // With what let `operation` begin, at `time`.
@@ -205,9 +221,7 @@ class Walk {
         continue;
       }
       if (candidate.number == operation->number) continue;
-      if (past.repetition(candidate) == past.repetition(*operation) &&
-          predecessors->has(operation->node, candidate.node))
-        return &candidate;
+      if (predecessors->has(*operation, candidate)) return &candidate;
       if (candidate.start == candidate.end) continue;
       if (other == nullptr) other = &candidate;
       if (of_stream == nullptr && shares_stream(past.graph(), candidate.node, operation->node)) of_stream = &candidate;
@@ -229,11 +243,11 @@ class Walk {
   }
 
   void book_send(const OperationRecord& operation) {
-    book(rank_, job_.peer_family(rank_, operation.node), now_ - operation.start, &operation);
-    if (path_links_ == nullptr || now_ == operation.start) return;
+    book(rank_, job_.peer_family(rank_, operation.node), now_ - operation.moving, &operation);
+    if (path_links_ == nullptr || now_ == operation.moving) return;
     const ExecutionGraph& graph = history(rank_).graph();
     const workload::TransferEnd end = matching().end(rank_, graph.transfer_index(operation.node));
-    book(path_links_->of_message(rank_, end.rank, graph.bytes(operation.node), now_ - operation.start));
+    book(path_links_->of_message(rank_, end.rank, graph.bytes(operation.node), now_ - operation.moving));
   }
 
   void book(const StepLinks& step) {
@@ -276,6 +290,7 @@ class Walk {
   const workload::Job& job_;
   const OperationLog& log_;
   std::span<const RankId> acting_;
+  Likeness likeness_;
   const Result& result_;
   PathLinks* path_links_;
   std::map<RankId, std::unique_ptr<RankHistory>> histories_;

@@ -154,7 +154,7 @@ double PathLinks::load(LinkId link) const {
 // Links of devices and NICs before those between switches, which wait for these as much.
 bool PathLinks::comes_before(LinkId a, LinkId b) const {
   const auto place = [&](LinkId link) {
-    return std::tuple(fabric_.joins_switches(link), fabric_.link(link).link_class, link);
+    return std::tuple(fabric_.joins_switches(link), fabric_.link(link).link_class, fabric_.kind_of(link), link);
   };
   return place(a) < place(b);
 }

@@ -4,7 +4,8 @@
 // pays nothing for it. What a step takes beyond that and its latency goes to others on its links, of which the one that
 // carried most in the run, for its bandwidth, stands for all; or one whose bandwidth changes over time.
 //
-// Links are taken by class: of equally slow ones the first class, then the lowest number, whatever was folded.
+// Links are taken by class: of equally slow ones the first class, then the first kind, then the lowest number, whatever
+// was folded.
 #pragma once
 
 #include <cstdint>

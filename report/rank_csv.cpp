@@ -10,19 +10,12 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include "core/config/csv_lines.h"
 #include "core/error.h"
 #include "report/memory_changes.h"
 
 namespace orrery::report {
 namespace {
-
-// RFC 4180: in quotes when needed, quotes doubled.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of("\",\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
 
 std::string operation_detail(const workload::Job& job, RankId rank, NodeId node) {
   const workload::ExecutionGraph& graph = job.graph(rank);
@@ -51,7 +44,7 @@ class OperationLines {
     for (const system::OperationRecord& op : operations_)
       fmt::format_to(std::back_inserter(text), FMT_COMPILE("{},{},{},{},{},{},{},{},{}\n"), index_of(chosen.rank),
                      chosen.stands_for, trace_id(op), nodes_[index_of(op.node)],
-                     csv_field(printable(operation_detail(job_, chosen.rank, op.node))), graph.bytes(op.node).count(),
+                     csv_cell(printable(operation_detail(job_, chosen.rank, op.node))), graph.bytes(op.node).count(),
                      op.start.time_since_epoch().count(), op.moving.time_since_epoch().count(),
                      op.end.time_since_epoch().count());
   }
@@ -69,7 +62,7 @@ class OperationLines {
     labels_ = &labels;
     nodes_.clear();
     for (std::uint32_t i = 0; i < graph.size(); ++i)
-      nodes_.push_back(fmt::format("{},{}", csv_field(printable(labels.name(NodeId(i)), 200)),
+      nodes_.push_back(fmt::format("{},{}", csv_cell(printable(labels.name(NodeId(i)), 200)),
                                    workload::name_of(graph.kind(NodeId(i)))));
   }
 

@@ -1,7 +1,93 @@
 // SPDX-License-Identifier: MIT
 #include "report/rank_history.h"
 
+#include <algorithm>
+#include <set>
+
+#include "core/hash.h"
+
 namespace orrery::report {
+namespace {
+
+// Keeps those of `ranks` that have the least `key`.
+template <class Key>
+void keep_least(std::vector<RankId>& ranks, const Key& key) {
+  auto least = key(ranks.front());
+  std::vector<RankId> kept;
+  for (const RankId rank : ranks) {
+    const auto own = key(rank);
+    if (own < least) {
+      least = own;
+      kept.clear();
+    }
+    if (own == least) kept.push_back(rank);
+  }
+  ranks = std::move(kept);
+}
+
+}  // namespace
+
+Predecessors::Predecessors(const workload::ExecutionGraph& graph) : graph_(graph), first_(graph.size() + 1, 0) {
+  for (std::uint32_t node = 0; node < graph.size(); ++node)
+    for (const NodeId after : graph.successors(NodeId(node))) ++first_[index_of(after) + 1];
+  for (std::size_t node = 0; node < graph.size(); ++node) first_[node + 1] += first_[node];
+  before_.resize(first_.back());
+  std::vector<std::uint32_t> next = first_;
+  for (std::uint32_t node = 0; node < graph.size(); ++node)
+    for (const NodeId after : graph.successors(NodeId(node))) before_[next[index_of(after)]++] = NodeId(node);
+  if (graph.stretches().empty()) return;
+  for (std::uint32_t i = 0; i < graph.size(); ++i) {
+    const NodeId node{i};
+    const std::optional<workload::Repetition> repetition = graph.repetition(node);
+    if (!repetition) continue;
+    // A rest waits for its main part alone.
+    const NodeId main = repetition->is_rest ? before_[first_[i]] : node;
+    Instance& instance = instances_[{repetition->stretch, graph.number(main)}];
+    instance.main = main;
+    if (repetition->is_rest) instance.rest = node;
+  }
+}
+
+bool Predecessors::has(NodeId node, NodeId before) const {
+  const auto of_node =
+      std::span(before_).subspan(first_[index_of(node)], first_[index_of(node) + 1] - first_[index_of(node)]);
+  return std::ranges::binary_search(of_node, before);
+}
+
+std::optional<std::uint32_t> Predecessors::stretch_of(NodeId node) const {
+  const auto stretches = graph_.stretches();
+  const auto found = std::ranges::find_if(stretches, [&](const workload::Stretch& one) { return one.holds(node); });
+  if (found == stretches.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - stretches.begin());
+}
+
+// Null: it is not of a repetition.
+const Predecessors::Instance* Predecessors::instance_of(const system::OperationRecord& operation) const {
+  if (operation.number == graph_.number(operation.node)) return nullptr;
+  const std::uint32_t stretch = *stretch_of(operation.node);
+  const std::uint32_t offset = index_of(operation.node) - index_of(graph_.stretches()[stretch].first);
+  return &instances_.at({stretch, operation.number - offset});
+}
+
+bool Predecessors::has(const system::OperationRecord& operation, const system::OperationRecord& before) const {
+  const Instance *here = instance_of(operation), *there = instance_of(before);
+  if (here == there) return has(operation.node, before.node);
+  // The first nodes of a repetition wait for what it waits for.
+  NodeId node = operation.node;
+  if (here != nullptr) {
+    const workload::Stretch& stretch = graph_.stretches()[*stretch_of(node)];
+    const std::span all(before_);
+    const auto of_node = all.subspan(first_[index_of(node)], first_[index_of(node) + 1] - first_[index_of(node)]);
+    if (std::ranges::any_of(of_node, [&](NodeId other) { return stretch.holds(other); })) return false;
+    node = here->main;
+  }
+  if (there == nullptr) return has(node, before.node);
+  // What comes after a repetition waits for its tail, or for what nothing in it waits for.
+  const workload::Stretch& stretch = graph_.stretches()[*stretch_of(before.node)];
+  if (std::ranges::find(stretch.tail, before.node) != stretch.tail.end() && has(node, there->main)) return true;
+  const auto is_inside = [&](NodeId after) { return stretch.holds(after); };
+  return there->rest && has(node, *there->rest) && std::ranges::none_of(graph_.successors(before.node), is_inside);
+}
 
 std::span<const system::OperationRecord> RankHistory::ended_at(Time time, const system::OperationRecord* before) const {
   std::size_t from = 0, to = operations_.size();
@@ -33,6 +119,55 @@ void RankHistory::find_calls() {
   if (!graph_.stretches().empty()) return;  // repetitions call in the order of their numbers
   for (std::vector<const system::OperationRecord*>& calls : calls_)
     std::ranges::sort(calls, {}, [&](const system::OperationRecord* call) { return graph_.call_index(call->node); });
+}
+
+RankId Likeness::choose(std::span<const RankId> ranks) {
+  std::vector<RankId> left(ranks.begin(), ranks.end());
+  if (!are_one(left)) keep_least(left, [&](RankId rank) { return job_.ranks[index_of(rank)].graph; });
+  if (!are_one(left)) keep_least(left, [&](RankId rank) { return history(rank); });
+  if (!are_one(left)) {
+    if (colours_.empty()) find_colours();
+    keep_least(left, [&](RankId rank) { return colours_[index_of(rank)]; });
+  }
+  return left.front();
+}
+
+// Whether one rank acts for all.
+bool Likeness::are_one(std::span<const RankId> ranks) const {
+  return std::ranges::all_of(ranks,
+                             [&](RankId rank) { return acting_[index_of(rank)] == acting_[index_of(ranks.front())]; });
+}
+
+std::uint64_t Likeness::history(RankId rank) {
+  const auto [known, is_new] = histories_.try_emplace(acting_[index_of(rank)], 0);
+  if (!is_new) return known->second;
+  const auto count = [](Time time) { return static_cast<std::uint64_t>(time.time_since_epoch().count()); };
+  for (const system::OperationRecord& operation : log_.of(known->first))
+    known->second = hash_of({known->second, operation.number, count(operation.start), count(operation.end)});
+  return known->second;
+}
+
+// By colour refinement: until nobody is told apart any more by the colours of those that a rank shares a communicator
+// with or has as a peer.
+void Likeness::find_colours() {
+  const auto ranks = static_cast<std::uint32_t>(job_.ranks.size());
+  for (std::uint32_t rank = 0; rank < ranks; ++rank)
+    colours_.push_back(hash_of({job_.ranks[rank].graph, history(RankId(rank))}));
+  const auto classes = [&] { return std::set(colours_.begin(), colours_.end()).size(); };
+  for (std::size_t before = 0, now = classes(); now != before; before = now, now = classes()) {
+    std::vector<std::uint64_t> of_group(job_.communicators.size());  // sums, in which order does not count
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      for (std::uint32_t slot = 0; slot < job_.ranks[rank].communicators.size(); ++slot)
+        of_group[index_of(job_.ranks[rank].communicators[slot])] += hash_of({colours_[rank], slot});
+    std::vector<std::uint64_t> finer;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      std::uint64_t colour = colours_[rank];
+      for (const GroupId group : job_.ranks[rank].communicators) colour = hash_of({colour, of_group[index_of(group)]});
+      for (const RankId peer : job_.ranks[rank].peers) colour = hash_of({colour, colours_[index_of(peer)]});
+      finer.push_back(colour);
+    }
+    colours_ = std::move(finer);
+  }
 }
 
 }  // namespace orrery::report

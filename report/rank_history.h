@@ -3,9 +3,11 @@
 // for in its graph, which calls it made on a communicator.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "report/operation_log.h"
@@ -13,28 +15,28 @@
 
 namespace orrery::report {
 
-// By node, what it waits for, ascending.
+// What the operations of a graph wait for, those of its repetitions as if they were written out.
 class Predecessors {
  public:
-  explicit Predecessors(const workload::ExecutionGraph& graph) : first_(graph.size() + 1, 0) {
-    for (std::uint32_t node = 0; node < graph.size(); ++node)
-      for (const NodeId after : graph.successors(NodeId(node))) ++first_[index_of(after) + 1];
-    for (std::size_t node = 0; node < graph.size(); ++node) first_[node + 1] += first_[node];
-    before_.resize(first_.back());
-    std::vector<std::uint32_t> next = first_;
-    for (std::uint32_t node = 0; node < graph.size(); ++node)
-      for (const NodeId after : graph.successors(NodeId(node))) before_[next[index_of(after)]++] = NodeId(node);
-  }
+  // `graph` outlives it.
+  explicit Predecessors(const workload::ExecutionGraph& graph);
 
-  bool has(NodeId node, NodeId before) const {
-    const auto of_node =
-        std::span(before_).subspan(first_[index_of(node)], first_[index_of(node) + 1] - first_[index_of(node)]);
-    return std::ranges::binary_search(of_node, before);
-  }
+  bool has(const system::OperationRecord& operation, const system::OperationRecord& before) const;
 
  private:
+  // One time that a stretch is gone through: the nodes that stand for it.
+  struct Instance {
+    NodeId main{};
+    std::optional<NodeId> rest;
+  };
+  bool has(NodeId node, NodeId before) const;
+  std::optional<std::uint32_t> stretch_of(NodeId node) const;
+  const Instance* instance_of(const system::OperationRecord& operation) const;
+
+  const workload::ExecutionGraph& graph_;
   std::vector<std::uint32_t> first_;
-  std::vector<NodeId> before_;
+  std::vector<NodeId> before_;                                             // by node, ascending
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Instance> instances_;  // by stretch and number of its first node
 };
 
 // Steps of a path, and how long they are.
@@ -66,10 +68,6 @@ class RankHistory {
   }
   // `before`: an operation that ended then or later, near which they are; null: anywhere.
   std::span<const system::OperationRecord> ended_at(Time time, const system::OperationRecord* before) const;
-  // Tells times that a stretch of the program is gone through apart.
-  std::uint32_t repetition(const system::OperationRecord& operation) const {
-    return operation.number - graph_.number(operation.node);
-  }
   PathSum& on_path(NodeId node) { return on_path_[index_of(node)]; }
   std::span<const PathSum> on_path() const { return on_path_; }  // by node
 
@@ -84,6 +82,30 @@ class RankHistory {
   // By communicator slot, in the order in which they meet.
   std::vector<std::vector<const system::OperationRecord*>> calls_;
   std::vector<PathSum> on_path_;
+};
+
+// Which of several ranks that would do as well a path goes on with: a choice that depends neither on the numbers of the
+// ranks nor on which of them were simulated. Ranks between which it cannot choose did the same at the same instants,
+// and so did, one by one, those that they communicate with.
+class Likeness {
+ public:
+  // All outlive it. `acting`: by rank, whose operations the log has for it.
+  Likeness(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting)
+      : job_(job), log_(log), acting_(acting) {}
+
+  // By program, then by what was done when, then by whom with; the first of those that are alike. Of one rank at least.
+  RankId choose(std::span<const RankId> ranks);
+
+ private:
+  bool are_one(std::span<const RankId> ranks) const;
+  std::uint64_t history(RankId rank);
+  void find_colours();
+
+  const workload::Job& job_;
+  const OperationLog& log_;
+  std::span<const RankId> acting_;
+  std::map<RankId, std::uint64_t> histories_;  // hashes, by rank that acts
+  std::vector<std::uint64_t> colours_;         // by rank, of its history and of those around it; empty until needed
 };
 
 }  // namespace orrery::report

@@ -63,13 +63,16 @@ std::optional<BusiestLink> busiest_of(const network::Fabric& fabric, const std::
 }  // namespace
 
 Duration initial_time(const workload::Job& job, std::span<const RankId> acting, const OperationLog& log) {
-  if (std::ranges::all_of(job.initial_nodes, [](std::uint32_t nodes) { return nodes == 0; })) return Duration::zero();
-  Time end;
-  for (const RankId rank : std::set<RankId>(acting.begin(), acting.end()))
+  std::optional<Time> begin;
+  for (const RankId rank : std::set<RankId>(acting.begin(), acting.end())) {
+    const std::uint32_t initial = job.facts(job.ranks[index_of(rank)].graph).initial_nodes;
+    if (initial == 0) continue;
+    Time end;
     for (const system::OperationRecord& operation : log.of(rank))
-      if (index_of(operation.node) < job.initial_nodes[job.ranks[index_of(rank)].graph])
-        end = std::max(end, operation.end);
-  return end.time_since_epoch();
+      if (index_of(operation.node) < initial) end = std::max(end, operation.end);
+    begin = std::min(begin.value_or(end), end);
+  }
+  return begin.value_or(Time{}).time_since_epoch();
 }
 
 std::vector<SharedLinks> shared_links(const network::Fabric& fabric,

@@ -13,7 +13,7 @@
 
 #include "core/config/tree.h"
 #include "core/error.h"
-#include "core/input_files.h"
+#include "core/files/input_files.h"
 #include "core/units.h"
 #include "network/fabric/fabric.h"
 #include "network/network.h"
@@ -209,8 +209,8 @@ struct DevicesInUse {
 TrainingFigures training_figures(const workload::TrainingFacts& facts, const DevicesInUse& devices,
                                  Duration iterations);
 
-// When the last operation of ranks is done that comes before their first iteration. `acting`: whose operations the log
-// has for each of the ranks.
+// When the first rank begins its first iteration: all that comes before it is done on that rank. `acting`: whose
+// operations the log has for each of the ranks.
 Duration initial_time(const workload::Job& job, std::span<const RankId> acting, const OperationLog& log);
 
 // `usage`: by job, by LinkId.

@@ -126,7 +126,12 @@ class Backward {
     const workload::TransferEnd end = matching_.end(rank, job_.graph(rank).transfer_index(node));
     const std::uint32_t receive = vertex_of(end.rank, end.node);
     if (receive == kNone) return;
-    const Duration lag = vertices_[receive].operation.end - vertices_[vertex].operation.start;
+    const OperationRecord &sent = vertices_[vertex].operation, &received = vertices_[receive].operation;
+    if (sent.moving > sent.start) {  // it waited until the receive was posted
+      edges_.push_back({receive, vertex, true, true, sent.end - sent.moving});
+      return;
+    }
+    const Duration lag = received.end - sent.start;
     if (lag >= Duration::zero()) edges_.push_back({vertex, receive, true, true, lag});
   }
 

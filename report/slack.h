@@ -3,11 +3,11 @@
 //
 // Back from the finish: an operation has to end before what comes after it begins at the latest. What comes after it
 // are its successors in the graph; the next operation on its stream, and the next call on its communicator; of a
-// collective what comes after all of its members' calls; of a send also the receive. Held constant are the times of all
-// other operations and messages, the order on streams and communicators, and the shares of links: where messages share
-// links, or a later operation would take a stream first, moving one may move others, and the slack is what it would be
-// without that. A message that arrived before it was received counts as if it had arrived just then, so that its
-// sender's slack is no more than it has.
+// collective what comes after all of its members' calls; of a send also the receive, or the other way round where the
+// send waited for that. Held constant are the times of all other operations and messages, the order on streams and
+// communicators, and the shares of links: where messages share links, or a later operation would take a stream first,
+// moving one may move others, and the slack is what it would be without that. A message that arrived before it was
+// received counts as if it had arrived just then, so that its sender's slack is no more than it has.
 #pragma once
 
 #include <cstdint>

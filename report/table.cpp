@@ -118,4 +118,23 @@ std::vector<std::string> in_one_unit(std::span<const Bandwidth> bandwidths) {
   return cells;
 }
 
+std::string wrapped(std::string_view text) {
+  constexpr std::size_t kWidth = 80;
+  constexpr std::string_view kFirst = "  ", kNext = "    ";
+  std::string lines, line(kFirst);
+  bool is_empty = true;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view word = text.substr(at, text.find(' ', at) - at);
+    at += word.size() + 1;
+    if (!is_empty && line.size() + 1 + word.size() > kWidth) {
+      lines += line + "\n";
+      line = kNext;
+      is_empty = true;
+    }
+    line.append(is_empty ? "" : " ").append(word);
+    is_empty = false;
+  }
+  return lines + line + "\n";
+}
+
 }  // namespace orrery::report

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/units.h"
@@ -32,6 +33,9 @@ class Table {
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+// `text` as lines of at most 80 columns, broken at blanks: the first indented by two spaces, the others by four.
+std::string wrapped(std::string_view text);
 
 // The cells of one column, all in the unit that suits the largest; "-" for nothing. "24.340 s", "0.268 s".
 std::vector<std::string> in_one_unit(std::span<const Duration> times);

@@ -52,6 +52,7 @@ class StuckReport {
   std::map<Call, Members> calls_;
   std::vector<std::vector<Wait>> waits_;  // by rank
   std::vector<RankId> unfinished_;
+  bool sends_wait_ = false;  // some, for their receives
 };
 
 namespace {
@@ -96,9 +97,10 @@ void StuckReport::find_waits(RankId rank) {
   std::vector<bool> waits_in(graph.communicator_slots());
   for (const NodeId node : graph.order()) {
     const workload::NodeKind kind = graph.kind(node);
-    if (kind != workload::NodeKind::kCollective && kind != workload::NodeKind::kReceive) continue;
+    if (!workload::is_communication(kind)) continue;
     if (execution.state(node) != kRunning && execution.state(node) != kReady) continue;
-    if (kind == workload::NodeKind::kReceive) {
+    if (workload::is_transfer(kind)) {
+      sends_wait_ = sends_wait_ || kind == workload::NodeKind::kSend;
       waits_[index_of(rank)].push_back({rank, node, job_.peer(rank, node)});
       continue;
     }
@@ -204,13 +206,18 @@ std::string StuckReport::text(bool is_timed) const {
   std::size_t shown = 0;
   for (const RankId rank : unfinished_)
     for (const Wait& wait : waits_[index_of(rank)])
-      if (job_.graph(rank).kind(wait.node) == workload::NodeKind::kReceive && shown++ < kShown) text += describe(wait);
-  if (shown > kShown) text += fmt::format("  ... and {} more receives\n", shown - kShown);
+      if (workload::is_transfer(job_.graph(rank).kind(wait.node)) && shown++ < kShown) text += describe(wait);
+  if (shown > kShown)
+    text += fmt::format("  ... and {} more {}\n", shown - kShown, sends_wait_ ? "sends and receives" : "receives");
   text += describe_circle();
   text +=
       "  hint: no order that the dependencies allow finishes the job: whatever is left waits for a rank that waits as "
       "well. "
       "Every rank must issue the calls that depend on one another in the same order";
+  if (sends_wait_)
+    text +=
+        ". A send of more than NCCL's buffer (`send_buffer`) ends after its receive is posted: a rank that sends and "
+        "receives must not make the one wait for the other (ncclGroupStart, batch_isend_irecv)";
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/files/read_file.h"
 
 namespace orrery::astra {
 
@@ -16,8 +17,7 @@ const CustomSchedules::Schedule& CustomSchedules::schedule(const std::string& pr
   Schedule& schedule = schedules_[{prefix, position}];
   if (schedule.program) return schedule;
   const std::string file = trace_of(prefix, position);
-  std::error_code code;
-  if (!std::filesystem::exists(file, code))
+  if (is_missing(file))
     throw InputError({file}, "does not exist; the system's JSON names it as a custom collective",
                      "its path is relative to the working directory");
   auto peers = std::make_shared<std::vector<std::uint32_t>>();

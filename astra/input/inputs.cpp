@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "astra/input/json_file.h"
-#include "core/input_files.h"
+#include "core/files/input_files.h"
 #include "core/suggest.h"
-#include "workload/chakra/file.h"
+#include "core/files/read_file.h"
 
 namespace orrery::astra {
 namespace {
@@ -75,7 +75,7 @@ void read_implementation(const JsonFile& file, std::string_view collective, Impl
 
 std::map<std::uint64_t, std::string> read_custom_of_node(const std::string& path) {
   Diagnostics diagnostics;
-  const ConfigValue root = parse_config(workload::read_file(path), path, diagnostics);
+  const ConfigValue root = parse_config(read_text(path), path, diagnostics);
   diagnostics.throw_if_errors();
   if (root.kind != ConfigValue::Kind::kMap)
     throw InputError({path}, fmt::format("is {}, expected a map from nodes to prefixes", kind_name(root.kind)),
@@ -294,7 +294,7 @@ std::string_view kind_of(const ConfigValue& root) {
 NetworkFile read_network(const std::string& path, std::vector<Problem>& warnings) {
   note_input(path, InputKind::kConfiguration);
   Diagnostics diagnostics;
-  const ConfigValue root = parse_config(workload::read_file(path), path, diagnostics);
+  const ConfigValue root = parse_config(read_text(path), path, diagnostics);
   diagnostics.throw_if_errors();
   if (root.kind != ConfigValue::Kind::kMap)
     throw InputError({path}, "is not a network of ASTRA-sim's analytical backends",

@@ -8,9 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "core/input_files.h"
+#include "core/files/input_files.h"
+#include "core/files/json.h"
+#include "core/files/read_file.h"
 #include "core/suggest.h"
-#include "workload/chakra/file.h"
 
 namespace orrery::astra {
 namespace {
@@ -24,7 +25,7 @@ int line_of(std::string_view text, std::size_t offset) {
 JsonFile::JsonFile(const std::string& path, std::string_view option, std::vector<Problem>& warnings)
     : path_(path), warnings_(&warnings) {
   note_input(path, InputKind::kConfiguration);
-  text_ = workload::read_file(path);
+  text_ = read_text(path);
   parse(option);
   if (!root_.is_object())
     throw InputError({path_}, fmt::format("holds {}, expected an object with keys", root_.type_name()),
@@ -43,16 +44,14 @@ void JsonFile::parse(std::string_view option) {
                      "ASTRA-sim takes the last of them; leave one out");
   };
   try {
-    root_ = nlohmann::json::parse(text_, note);
-  } catch (const nlohmann::json::parse_error& error) {
-    const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
-    std::string reason = error.what();
-    if (const std::size_t colon = reason.find(": "); colon != std::string::npos) reason = reason.substr(colon + 2);
-    throw InputError({path_, line_of(text_, offset)}, fmt::format("is not JSON: {}", printable(reason, 200)),
+    root_ = parse_json(text_, note);
+  } catch (const JsonError& error) {
+    if (error.kind() == JsonError::Kind::kNumber)
+      throw InputError(where(key),
+                       (key.empty() ? "" : fmt::format("'{}' ", printable(key))) + "holds a number that is too large",
+                       "numbers end at 1.8e308");
+    throw InputError({path_, line_of(text_, error.offset())}, fmt::format("is not JSON: {}", error.reason()),
                      fmt::format("{} names a JSON file of ASTRA-sim's", option));
-  } catch (const nlohmann::json::out_of_range&) {
-    const std::string place = key.empty() ? "" : fmt::format("'{}' ", printable(key));
-    throw InputError(where(key), place + "holds a number that is too large", "numbers end at 1.8e308");
   }
 }
 

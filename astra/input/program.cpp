@@ -15,7 +15,7 @@
 
 #include "astra/input/trace_reader.h"
 #include "core/hash.h"
-#include "workload/chakra/file.h"
+#include "core/files/read_file.h"
 
 namespace orrery::astra {
 namespace {
@@ -353,8 +353,7 @@ class Contents {
 };
 
 std::string read_rank_file(const std::string& file, const std::string& prefix, std::uint32_t rank, std::uint32_t npus) {
-  std::error_code code;
-  if (std::filesystem::exists(file, code)) return workload::read_file(file);
+  if (!is_missing(file)) return read_file(file);
   if (rank == 0)
     throw InputError({file}, "does not exist",
                      fmt::format("--workload-configuration is a prefix: '{}' stands for {}.0.et, {}.1.et, ...",
@@ -418,7 +417,7 @@ Job read_job(Inputs& inputs) {
 
 Program read_custom(const std::string& file, std::uint32_t position, std::vector<std::uint32_t>& peers) {
   std::vector<TraceNode> nodes;
-  const std::string bytes = workload::read_file(file);
+  const std::string bytes = read_file(file);
   read_trace(file, bytes, nodes);
   Program program;
   Graph graph(nodes, {file, position});

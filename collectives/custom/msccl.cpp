@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <span>
@@ -91,21 +93,34 @@ class Document {
                       std::optional<std::int64_t> fallback = {}) const {
     if (fallback && !node.attribute(key)) return *fallback;
     const std::string word = text(node, key);
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc{} || end != word.data() + word.size() || value < least || value > most)
+    const std::optional<std::int64_t> value = whole_number(word);
+    if (!value || *value < least || *value > most)
       refuse(node, fmt::format("{}=\"{}\" of <{}>: expected a whole number from {} to {}", key, printable(word, 40),
                                name_of(node), least, most));
-    return value;
+    return *value;
   }
 
-  std::uint32_t count(const pugi::xml_node& node, const char* key, std::int64_t least, std::int64_t most) const {
-    return static_cast<std::uint32_t>(number(node, key, least, most));
+  std::uint32_t count(const pugi::xml_node& node, const char* key, std::int64_t least, std::int64_t most,
+                      std::optional<std::int64_t> fallback = {}) const {
+    return static_cast<std::uint32_t>(number(node, key, least, most, fallback));
   }
 
   static std::string name_of(const pugi::xml_node& node) { return printable(node.name(), 40); }
 
  private:
+  // Number that MSCCL's parser makes of a word, which is strtol's with any base. What strtol leaves over has to be blank
+  // or the zeros of a fraction ("2.0").
+  static std::optional<std::int64_t> whole_number(const std::string& word) {
+    char* rest = nullptr;
+    errno = 0;
+    const long long value = std::strtoll(word.c_str(), &rest, 0);
+    if (rest == word.c_str() || errno != 0) return {};
+    if (*rest == '.') rest += 1 + std::strspn(rest + 1, "0");
+    rest += std::strspn(rest, " \t\r\n");
+    if (rest != word.c_str() + word.size()) return {};
+    return value;
+  }
+
   int line_at(std::ptrdiff_t offset) const {
     return static_cast<int>(std::ranges::lower_bound(line_ends_, offset) - line_ends_.begin()) + 1;
   }
@@ -152,15 +167,17 @@ class Reader {
     std::uint32_t id = 0;
     std::int64_t send = -1;  // peers
     std::int64_t receive = -1;
-    std::uint64_t channel = 0;
-    std::vector<std::uint32_t> first;  // action of each step
-    std::vector<std::uint32_t> last;
+    std::int64_t channel = -1;  // checked where a step sends or receives
+    std::vector<std::uint32_t> first{};  // action of each step
+    std::vector<std::uint32_t> last{};
   };
+  using Connections = std::map<std::pair<std::int64_t, std::int64_t>, std::uint32_t>;  // block by peer and channel
   struct Gpu {
     pugi::xml_node node;
     std::uint32_t id = 0;
     std::uint32_t scratch = 0;
-    std::map<std::uint32_t, Block> blocks;
+    std::map<std::uint32_t, Block> blocks{};
+    Connections sends{}, receives{};
   };
   // Sizes of the buffers: as the collective has them, or as the file says where that is more.
   void read_buffers(const pugi::xml_node& root) {
@@ -179,13 +196,13 @@ class Reader {
     buffers.output = scatters ? buffers.share : chunks;
     written_.whole = gathers ? buffers.share : chunks;
     for (const pugi::xml_node& gpu : root.children("gpu")) {
-      const std::uint32_t input = document_.count(gpu, "i_chunks", 0, kMostChunks);
-      const std::uint32_t output = document_.count(gpu, "o_chunks", 0, kMostChunks);
+      const std::uint32_t input = document_.count(gpu, "i_chunks", 0, kMostChunks, 0);
+      const std::uint32_t output = document_.count(gpu, "o_chunks", 0, kMostChunks, 0);
       if (!buffers.in_place) {
         buffers.input = std::max(buffers.input, input);
         buffers.output = std::max(buffers.output, output);
       }
-      buffers.scratch = std::max(buffers.scratch, document_.count(gpu, "s_chunks", 0, kMostChunks));
+      buffers.scratch = std::max(buffers.scratch, document_.count(gpu, "s_chunks", 0, kMostChunks, 0));
     }
     written_.chunks = std::uint64_t{chunks} * (written_.kind == kAllToAll ? written_.ranks : 1);
     written_.buffers = buffers;
@@ -193,13 +210,10 @@ class Reader {
 
   void read_gpus(const pugi::xml_node& root) {
     std::map<std::uint32_t, Gpu> gpus;
-    for (const pugi::xml_node& node : root.children()) {
-      if (node.type() != pugi::node_element) continue;
-      if (std::string_view(node.name()) != "gpu") document_.refuse(node, unknown(node, "gpu"));
-      Gpu gpu{node,
-              document_.count(node, "id", 0, std::int64_t{written_.ranks} - 1),
-              document_.count(node, "s_chunks", 0, kMostChunks),
-              {}};
+    for (const pugi::xml_node& node : root.children("gpu")) {
+      Gpu gpu{.node = node,
+              .id = document_.count(node, "id", 0, std::int64_t{written_.ranks} - 1),
+              .scratch = document_.count(node, "s_chunks", 0, kMostChunks, 0)};
       if (gpus.contains(gpu.id)) document_.refuse(node, fmt::format("gpu {} is there twice", gpu.id));
       read_blocks(gpu);
       gpus.emplace(gpu.id, std::move(gpu));
@@ -222,34 +236,23 @@ class Reader {
                                          std::max(places, pieces), kMostPlaces));
   }
 
-  static std::string unknown(const pugi::xml_node& node, std::string_view expected) {
-    return fmt::format("unknown element <{}>; expected <{}>", Document::name_of(node), expected);
-  }
-
   void read_blocks(Gpu& gpu) {
-    std::map<std::pair<std::int64_t, std::uint64_t>, std::uint32_t> senders, receivers;  // by peer and channel
-    for (const pugi::xml_node& node : gpu.node.children()) {
-      if (node.type() != pugi::node_element) continue;
-      if (std::string_view(node.name()) != "tb") document_.refuse(node, unknown(node, "tb"));
-      Block block{node,
-                  document_.count(node, "id", 0, kMostChunks),
-                  peer(node, "send"),
-                  peer(node, "recv"),
-                  static_cast<std::uint64_t>(document_.number(node, "chan", 0, kMostChunks)),
-                  {},
-                  {}};
+    for (const pugi::xml_node& node : gpu.node.children("tb")) {
+      const Block block{.node = node,
+                        .id = document_.count(node, "id", 0, kMostChunks),
+                        .send = peer(node, "send"),
+                        .receive = peer(node, "recv"),
+                        .channel = document_.number(node, "chan", INT32_MIN, INT32_MAX, 0)};
       if (block.send == gpu.id || block.receive == gpu.id)
         document_.refuse(node, fmt::format("tb {} of gpu {} has its own GPU as a peer", block.id, gpu.id),
                          "a copy within the GPU is a step of type cpy");
-      claim(node, gpu.id, block.id, "send to", block.send, block.channel, senders);
-      claim(node, gpu.id, block.id, "receive from", block.receive, block.channel, receivers);
       if (!gpu.blocks.emplace(block.id, block).second)
         document_.refuse(node, fmt::format("tb {} of gpu {} is there twice", block.id, gpu.id));
     }
   }
 
   std::int64_t peer(const pugi::xml_node& node, const char* key) const {
-    const std::int64_t number = document_.number(node, key, INT32_MIN, INT32_MAX);
+    const std::int64_t number = document_.number(node, key, INT32_MIN, INT32_MAX, -1);
     if (number < -1 || number >= std::int64_t{written_.ranks})
       document_.refuse(node,
                        fmt::format("{}=\"{}\": there is no such GPU; the peers are 0 to {}, or -1 for none", key,
@@ -258,16 +261,18 @@ class Reader {
     return number;
   }
 
-  // A connection is one block's.
-  void claim(const pugi::xml_node& node, std::uint32_t gpu, std::uint32_t block, std::string_view what,
-             std::int64_t peer, std::uint64_t channel,
-             std::map<std::pair<std::int64_t, std::uint64_t>, std::uint32_t>& owners) const {
-    if (peer < 0) return;
-    const auto [owner, is_first] = owners.try_emplace({peer, channel}, block);
-    if (!is_first)
-      document_.refuse(node,
-                       fmt::format("tb {} and tb {} of gpu {} both {} gpu {} on channel {}", owner->second, block, gpu,
-                                   what, peer, channel),
+  // Take a connection for the block that has a step on it; two blocks of a GPU cannot share one.
+  void claim(const Gpu& gpu, const Block& block, std::string_view what, std::int64_t peer, Connections& owners) const {
+    if (block.channel < 0 || block.channel > kMostChunks)
+      document_.refuse(block.node,
+                       fmt::format("tb {} of gpu {} has steps that {} gpu {} on chan=\"{}\"", block.id, gpu.id, what,
+                                   peer, block.channel),
+                       "channels are numbered from 0; only a block that neither sends nor receives has chan=\"-1\"");
+    const auto [owner, is_first] = owners.try_emplace({peer, block.channel}, block.id);
+    if (owner->second != block.id)
+      document_.refuse(block.node,
+                       fmt::format("tb {} and tb {} of gpu {} both {} gpu {} on channel {}", owner->second, block.id,
+                                   gpu.id, what, peer, block.channel),
                        "a channel between two GPUs is one thread block's: give one of them another `chan`");
   }
 
@@ -275,10 +280,8 @@ class Reader {
     registers_of_gpu_ = 0;
     for (auto& [id, block] : gpu.blocks) {
       std::uint32_t expected = 0;
-      for (const pugi::xml_node& node : block.node.children()) {
-        if (node.type() != pugi::node_element) continue;
-        if (std::string_view(node.name()) != "step") document_.refuse(node, unknown(node, "step"));
-        if (document_.number(node, "s", 0, INT32_MAX) != expected)
+      for (const pugi::xml_node& node : block.node.children("step")) {
+        if (document_.number(node, "s", 0, INT32_MAX, expected) != expected)
           document_.refuse(node,
                            fmt::format("step s=\"{}\" of gpu {}, tb {} stands where step {} is expected",
                                        printable(node.attribute("s").value(), 40), gpu.id, id, expected),
@@ -289,6 +292,10 @@ class Reader {
     }
     registers_ = std::max(registers_, registers_of_gpu_);
     for (auto& [id, block] : gpu.blocks) connect(gpu, block);
+  }
+
+  static const StepType& type_named(std::string_view name) {
+    return *std::ranges::find(kStepTypes, name, &StepType::name);
   }
 
   const StepType& type_of(const pugi::xml_node& node) const {
@@ -323,13 +330,17 @@ class Reader {
   }
 
   // One step is up to three actions: src is copied to where the sum is made, a message comes in, another goes out.
-  void read_step(const Gpu& gpu, Block& block, const pugi::xml_node& node) {
-    const StepType& type = type_of(node);
+  // A step of no chunks neither sends nor receives: it only waits, whatever its type.
+  void read_step(Gpu& gpu, Block& block, const pugi::xml_node& node) {
+    const StepType& named = type_of(node);
+    const bool is_nop = named.name == "nop";
+    const std::int64_t chunks = document_.number(node, "cnt", is_nop ? INT32_MIN : 0, kMostChunks, 1);
+    const StepType& type = chunks > 0 ? named : type_named("nop");
     Action action;
     action.line = document_.line_of(node);
-    action.name = fmt::format("gpu {}, tb {}, step {} ({})", gpu.id, block.id, block.first.size(), type.name);
-    action.count = static_cast<std::uint32_t>(document_.number(node, "cnt", 1, kMostChunks, 1));
-    action.channel = block.channel;
+    action.name = fmt::format("gpu {}, tb {}, step {} ({})", gpu.id, block.id, block.first.size(), named.name);
+    action.count = static_cast<std::uint32_t>(std::max(chunks, std::int64_t{1}));
+    action.channel = static_cast<std::uint64_t>(std::max(block.channel, std::int64_t{0}));
     std::vector<Action>& actions = written_.actions[gpu.id];
     block.first.push_back(static_cast<std::uint32_t>(actions.size()));
     const auto add = [&](Kind kind, std::uint32_t from, std::uint32_t to, Combine combine, std::int64_t peer) {
@@ -343,6 +354,8 @@ class Reader {
     };
     if (type.sends && block.send < 0) refuse_peer(gpu, block, node, type, "send");
     if (type.receives && block.receive < 0) refuse_peer(gpu, block, node, type, "recv");
+    if (type.sends) claim(gpu, block, "send to", block.send, gpu.sends);
+    if (type.receives) claim(gpu, block, "receive from", block.receive, gpu.receives);
     std::uint32_t source = type.reads ? place(gpu, node, "srcbuf", "srcoff", action.count) : Action::kNowhere;
     std::uint32_t result = type.stores ? place(gpu, node, "dstbuf", "dstoff", action.count) : source;
     const Combine combine = type.reduces ? Combine::kReduce : Combine::kCopy;
@@ -386,10 +399,10 @@ class Reader {
           document_.refuse(node, fmt::format("depid=\"{}\": gpu {} has no such thread block", other, gpu.id));
         const auto steps = std::ssize(found->second.last);
         const std::int64_t which = document_.number(node, "deps", INT32_MIN, INT32_MAX);
-        if (which < 0 || which >= steps)
+        if (which >= steps)
           document_.refuse(node, fmt::format("deps=\"{}\": tb {} of gpu {} has {} steps", which, other, gpu.id, steps),
                            "they are numbered from 0");
-        after.push_back(found->second.last[static_cast<std::size_t>(which)]);
+        if (which >= 0) after.push_back(found->second.last[static_cast<std::size_t>(which)]);
       }
       ++step;
     }

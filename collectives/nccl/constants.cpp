@@ -96,6 +96,9 @@ constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
     {"hop_factor.ampere", kFactor, "factor on a step over NVLink, its links included; Hopper has 1"},
     {"hop_factor.blackwell", kFactor, ""},
     {"send_peer", kLatency, "time that sends to each further rank of the node add"},
+    {"send_buffer", kSize,
+     "what a send puts into buffers before its receiver has come: a larger message begins when both have; more than any "
+     "message has: none waits"},
     {"collnet_direct_wait", kLatency, "time that CollNet-direct waits for each other GPU of the node, to it and back"},
     {"pat_rank", kLatency, "time that PAT adds for each rank"},
     {"chunk.cost", kLatency, "time that a kernel spends on a chunk, of all algorithms but rings and sends"},
@@ -266,6 +269,7 @@ double NcclConstants::tree_efficiency() const { return values_[number_of("effici
 double NcclConstants::pat_efficiency() const { return values_[number_of("efficiency.pat")]; }
 double NcclConstants::send_efficiency() const { return values_[number_of("efficiency.send")]; }
 double NcclConstants::send_peer() const { return values_[number_of("send_peer")]; }
+double NcclConstants::send_buffer() const { return values_[number_of("send_buffer")]; }
 double NcclConstants::network_efficiency() const { return values_[number_of("efficiency.network")]; }
 double NcclConstants::host_efficiency() const { return values_[number_of("efficiency.host")]; }
 double NcclConstants::collnet_direct_wait() const { return values_[number_of("collnet_direct_wait")]; }

@@ -38,7 +38,7 @@ std::string_view meaning_of(std::size_t number);
 // The number of the one at `path`.
 std::optional<std::size_t> nccl_constant_named(std::string_view path);
 
-inline constexpr std::size_t kNcclConstants = 80;
+inline constexpr std::size_t kNcclConstants = 81;
 
 // Each in the unit of its kind.
 class NcclConstants {
@@ -70,6 +70,7 @@ class NcclConstants {
   double host_efficiency() const;
   double send_efficiency() const;      // of sends within a node
   double send_peer() const;            // for each further rank of the node
+  double send_buffer() const;          // of a message whose receiver has not come, in bytes
   double collnet_direct_wait() const;  // for each other GPU of the node
   double pat_rank() const;             // for each rank
   double chunk_cost() const;

@@ -112,6 +112,7 @@ NcclSend nccl_send(Bytes bytes, bool is_same_node, const MachineKind& machine, c
   NcclSend send;
   send.protocol = nccl_protocol_of_send(data, options);
   send.latency = duration(latency);
+  send.exceeds_buffer = data > constants.send_buffer();
   double efficiency = 1;
   if (!is_same_node) efficiency *= constants.network_efficiency();
   if (is_same_node && machine.within == NodeLinkKind::kHost) efficiency *= constants.host_efficiency();

@@ -49,6 +49,7 @@ struct NcclSend {
   NcclProtocol protocol = NcclProtocol::kSimple;
   Duration latency{};
   Bytes bytes{0};
+  bool exceeds_buffer = false;  // more than NCCL takes in before the receiver has come
 };
 NcclSend nccl_send(Bytes bytes, bool is_same_node, const MachineKind& machine, const NcclOptions& options,
                    const NcclConstants& constants);

@@ -45,11 +45,14 @@ struct NcclVersion {
 // The oldest release that is one library with all of today's calls, and the newest whose decisions are known.
 inline constexpr NcclVersion kOldestNccl{2, 0, 0};
 inline constexpr NcclVersion kNewestNccl{2, 30, 0};
+// With PXN (release notes of NCCL 2.12).
+inline constexpr NcclVersion kFirstWithPxn{2, 12, 0};
 
 struct NcclOptions {
   NcclVersion version = kNewestNccl;
   LaunchMode launch = LaunchMode::kMpi;
   bool in_place = false;  // all-gathers and all-to-alls find their own part where it belongs
+  bool pxn = false;       // what goes to another rail is sent by a GPU of the node that is on it
   // By enumerator; none: the library is not held to any and may take all.
   std::bitset<kAllNcclAlgorithms.size()> algorithms{};
   std::bitset<kAllNcclProtocols.size()> protocols{};

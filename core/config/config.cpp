@@ -62,6 +62,19 @@ std::optional<Misspelt> misspelt(std::string_view path, const Names& below) {
   return std::nullopt;
 }
 
+// The entry that "a.b" leads to; null if there is none, or a list is on the way.
+const ConfigEntry* entry_at(const ConfigValue& value, std::string_view path) {
+  const ConfigValue* place = &value;
+  const ConfigEntry* entry = nullptr;
+  for (std::size_t first = 0; first <= path.size() && place != nullptr;) {
+    const std::size_t end = std::min(path.find('.', first), path.size());
+    entry = place->find(path.substr(first, end - first));
+    place = entry == nullptr ? nullptr : &entry->value;
+    first = end + 1;
+  }
+  return entry;
+}
+
 // Carries a declaration out over a specimen and lists its keys.
 class KeyLister : public Section {
  public:
@@ -89,6 +102,11 @@ class KeyLister : public Section {
 };
 
 }  // namespace
+
+void ConfigContext::set_own_file(const std::string& file) {
+  const std::string shipped = files_->shipped().string() + "/";
+  if (!file.starts_with(shipped)) own_file_ = file;
+}
 
 Section::Section(ConfigValue& value, std::string path, ConfigContext& context)
     : value_(&value), path_(std::move(path)), context_(&context), errors_before_(errors()) {
@@ -125,6 +143,12 @@ bool Section::section(std::string_view key, std::string_view meaning, const Read
 
 void Section::section_or(std::string_view key, std::string_view fallback, std::string_view meaning, const Read& read,
                          std::string_view folder, std::string_view documented) {
+  if (ConfigEntry* entry = value_->find(key); entry != nullptr && entry->value.over_default) {
+    ConfigValue changes = std::exchange(
+        entry->value, ConfigValue{ConfigValue::Kind::kScalar, entry->where, std::string(fallback), {}, {}});
+    changes.over_default = false;
+    if (expand(entry->value, folder)) merge_into(entry->value, std::move(changes));
+  }
   set_default(key, std::string(fallback), documented);
   const std::string_view shown = documented.empty() ? fallback : documented;
   open({{std::string(key), {}, std::string(shown), std::string(meaning), {}}, false, empty_map()}, read, folder);
@@ -255,7 +279,42 @@ const ConfigValue* Section::raw(std::string_view key, std::string_view type, std
   return declare({{std::string(key), std::string(type), std::string(fallback), std::string(meaning), {}}});
 }
 
-void Section::note(std::string_view key, std::string_view meaning) { raw(key, "any", "optional", meaning); }
+void Section::note(std::string_view key, std::string_view meaning) {
+  raw(key, "any", "optional", meaning);
+  idle(key, "it is for people, and no figure follows from it", {}, IdleWarning::kNone);
+}
+
+void Section::idle(std::string_view key, const std::string& reason, const std::string& remedy, IdleWarning warning) {
+  const ConfigEntry* entry = entry_at(*value_, key);
+  if (entry == nullptr) return;
+  const std::string path = sub_path(key);
+  context_->add_idle({path, reason, remedy});
+  if (warning != IdleWarning::kNone) warn_of_idle(*entry, path, reason, remedy, warning);
+}
+
+void Section::overruled(std::string_view key, const std::string& by, const Location& by_where) {
+  idle(key, fmt::format("'{}' holds", by), fmt::format("change '{}'", by),
+       is_setting(by_where) ? IdleWarning::kSettings : IdleWarning::kOwnFile);
+}
+
+// A part of a section is told of as a whole if all of it was given at once.
+void Section::warn_of_idle(const ConfigEntry& entry, const std::string& path, const std::string& reason,
+                           const std::string& remedy, IdleWarning warning) {
+  const auto is_told = [&](const Location& where) {
+    return is_setting(where) || (warning == IdleWarning::kOwnFile && context_->is_own(where));
+  };
+  if (!entry.defaulted.empty()) return;
+  if (is_told(entry.value.where) || is_told(entry.where))
+    return context_->diagnostics().warning(is_told(entry.value.where) ? entry.value.where : entry.where,
+                                           fmt::format("'{}' changes nothing: {}", printable(path), reason), remedy);
+  for (const ConfigEntry& inner : entry.value.entries)
+    warn_of_idle(inner, fmt::format("{}.{}", path, inner.key), reason, remedy, warning);
+}
+
+bool Section::given(std::string_view key) const {
+  const ConfigEntry* entry = entry_at(*value_, key);
+  return entry != nullptr && entry->defaulted.empty();
+}
 
 const ConfigValue* Section::value(std::string_view key) const {
   const ConfigEntry* entry = value_->find(key);
@@ -270,6 +329,11 @@ Location Section::where(std::string_view key) const {
 void Section::sources() {
   note("source", "sources of the figures, for people");
   note("assumed", "figures that no source gives, for people; `orrery cluster show` prints them");
+}
+
+Location Section::where_below(std::string_view key) const {
+  const ConfigEntry* entry = entry_at(*value_, key);
+  return entry == nullptr ? value_->where : entry->value.where;
 }
 
 Location Section::where_key(std::string_view key) const {

@@ -49,10 +49,29 @@ struct Range {
 };
 std::string to_text(Range range);  // "1 to 8", "at least 1"
 
+// A key that changes nothing in this configuration.
+struct IdleKey {
+  std::string path;    // of the key, or of the section above it; "[]" stands for the elements of a list
+  std::string reason;  // "'cluster.node.fabric.bandwidth' holds"
+  std::string remedy;  // what to change in its place; may be empty
+};
+
+// Where an idle key is worth a warning: nowhere; as an edit of the command line; there, and in the file that was named.
+enum class IdleWarning : std::uint8_t { kNone, kSettings, kOwnFile };
+
 // What all sections of one reading share.
 class ConfigContext {
  public:
   ConfigContext(const ConfigFiles& files, Diagnostics& diagnostics) : files_(&files), diagnostics_(&diagnostics) {}
+
+  // The file that the user named. One of the shipped files is nobody's own.
+  void set_own_file(const std::string& file);
+  bool is_own(const Location& where) const {
+    return is_setting(where) || (!own_file_.empty() && where.file == own_file_);
+  }
+
+  void add_idle(IdleKey key) { idle_keys_.push_back(std::move(key)); }
+  std::vector<IdleKey> take_idle_keys() { return std::move(idle_keys_); }
 
   const ConfigFiles& files() const { return *files_; }
   Diagnostics& diagnostics() const { return *diagnostics_; }
@@ -64,6 +83,8 @@ class ConfigContext {
   const ConfigFiles* files_;
   Diagnostics* diagnostics_;
   std::function<std::vector<std::string>()> paths_{};
+  std::string own_file_{};
+  std::vector<IdleKey> idle_keys_{};
 };
 
 // The words that a key may hold, in the order of an enumeration.
@@ -199,7 +220,8 @@ class Section {
   // A nested map. `read` is called if the key is there. With `folder`, a name or path in place of the map is replaced
   // by that file's contents. Returns whether the key is there.
   bool section(std::string_view key, std::string_view meaning, const Read& read, std::string_view folder = {});
-  // With the file `fallback` of `folder` if the key is absent; `documented` as in takes().
+  // With the file `fallback` of `folder` if the key is absent, or with that file as an edit below the key changes it;
+  // `documented` as in takes().
   void section_or(std::string_view key, std::string_view fallback, std::string_view meaning, const Read& read,
                   std::string_view folder, std::string_view documented = {});
   // An empty one if the key is absent or its file cannot be read, so that its defaults are filled in.
@@ -233,6 +255,14 @@ class Section {
   // A key that another branch of the reader reads: no unknown one, and a name to suggest.
   void know(std::string_view key) { known_.emplace_back(key); }
 
+  // Says that `key`, or "a.b" below the section, changes nothing, and why: a warning where a user has given it, and the
+  // answer where somebody asks what it changes.
+  void idle(std::string_view key, const std::string& reason, const std::string& remedy = {},
+            IdleWarning warning = IdleWarning::kSettings);
+  // The same of a key in whose place another holds, which has the path `by` and stands at `by_where`. The command line
+  // may well overrule a file without a warning.
+  void overruled(std::string_view key, const std::string& by, const Location& by_where);
+
   // Keys by the names that other programs have for them, which hints translate; `names` outlives the section.
   using OtherName = std::pair<std::string_view, std::string_view>;  // "num_hidden_layers", "layers"
   void translate(std::span<const OtherName> names) { other_names_ = names; }
@@ -242,11 +272,15 @@ class Section {
   const ConfigValue& contents() const { return *value_; }
 
   bool has(std::string_view key) const { return value_->find(key) != nullptr; }
+  // Whether a file or the command line has `key`, or "a.b" below the section: it is there, and no default.
+  bool given(std::string_view key) const;
   // What stands there; of a section that has been read, with its files and defaults filled in. Null if absent.
   const ConfigValue* value(std::string_view key) const;
   // Where `key` stands, or where the section starts if it is absent.
   Location where(std::string_view key) const;
   Location where() const { return value_->where; }
+  // The same of "a.b".
+  Location where_below(std::string_view key) const;
   // Where the key itself stands, also if its value was read from another file.
   Location where_key(std::string_view key) const;
   const std::string& path() const { return path_; }
@@ -273,6 +307,8 @@ class Section {
   std::string sub_path(std::string_view key) const;
 
  private:
+  void warn_of_idle(const ConfigEntry& entry, const std::string& path, const std::string& reason,
+                    const std::string& remedy, IdleWarning warning);
   template <class Value, class Domain>
   friend class Key;
   bool open(Declared key, const Read& read, std::string_view folder);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "core/config/csv_lines.h"
 
+#include <charconv>
+#include <system_error>
+
 namespace orrery {
 namespace {
 
@@ -34,6 +37,28 @@ std::optional<CsvLine> CsvLines::next() {
     if (start != std::string_view::npos && line.text[start] != '#') return line;
   }
   return std::nullopt;
+}
+
+namespace {
+
+bool is_number(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error != std::errc::invalid_argument && end == text.data() + text.size();
+}
+
+}  // namespace
+
+std::string csv_cell(std::string_view text) {
+  constexpr std::string_view kFormula = "=+-@\t\r";
+  std::string cell(text);
+  if (!text.empty() && kFormula.find(text.front()) != std::string_view::npos && !is_number(text))
+    cell.insert(0, 1, '\'');
+  if (cell.find_first_of("\",\n\r") == std::string::npos) return cell;
+  std::string quoted = "\"";
+  for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
 }
 
 }  // namespace orrery

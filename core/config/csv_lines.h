@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Lines and cells of a CSV file: what readers of tables share. No cell holds a comma.
+// Lines and cells of CSV files. What is read has no comma in a cell; what is written may have any text in it.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,5 +34,9 @@ class CsvLines {
   std::string_view rest_;
   int number_ = 0;
 };
+
+// `text` as a cell that is written, by RFC 4180: in quotes where needed, quotes doubled. Spreadsheets run a text that
+// begins with = + - @ as a formula, so it gets an apostrophe in front, which they do not show; numbers stay as they are.
+std::string csv_cell(std::string_view text);
 
 }  // namespace orrery

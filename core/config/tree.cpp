@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <fstream>
-#include <istream>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -14,8 +12,10 @@
 
 #include <fmt/format.h>
 
+#include "core/config/original_paths.h"
 #include "core/config/relative.h"
-#include "core/input_files.h"
+#include "core/files/input_files.h"
+#include "core/files/read_file.h"
 #include "core/sha256.h"
 #include "core/suggest.h"
 
@@ -25,20 +25,6 @@ namespace {
 constexpr std::size_t kLargestFile = 16 << 20;
 
 constexpr std::string_view kSettingOrigin = "--set ";
-
-// All of `stream`, nothing if that is more than `most` bytes: what is no regular file may never end.
-std::optional<std::string> read_at_most(std::istream& stream, std::size_t most) {
-  constexpr std::size_t kBlock = 1 << 16;
-  std::string text;
-  while (stream && text.size() <= most) {
-    const std::size_t used = text.size();
-    text.resize(used + kBlock);
-    stream.read(text.data() + used, kBlock);
-    text.resize(used + static_cast<std::size_t>(stream.gcount()));
-  }
-  if (text.size() > most) return std::nullopt;
-  return text;
-}
 
 ConfigValue nothing_in(const std::filesystem::path& path) {
   return {ConfigValue::Kind::kNull, {path.string()}, {}, {}, {}};
@@ -57,6 +43,15 @@ std::string file_beside(const std::filesystem::path& path) {
   return fmt::format("did you mean '{}'?", printable((folder / likely.front()).string(), 300));
 }
 
+// Of what cannot be read as a file.
+std::string hint_for(const std::filesystem::path& path) {
+  std::error_code code;
+  if (!std::filesystem::is_directory(path, code)) return std::filesystem::exists(path, code) ? "" : file_beside(path);
+  const std::filesystem::path result = path / "result.json";
+  if (!std::filesystem::exists(result, code)) return {};
+  return fmt::format("did you mean '{}'?", printable(result.string()));
+}
+
 // The text of a configuration file; nothing after an error, which stands where the file is named.
 std::optional<std::string> read_config_text(const std::filesystem::path& path, const Location& wanted_at,
                                             Diagnostics& diagnostics) {
@@ -65,19 +60,19 @@ std::optional<std::string> read_config_text(const std::filesystem::path& path, c
     diagnostics.error(wanted_at, fmt::format("cannot read '{}': {}", printable(name, 300), why), std::move(hint));
     return std::nullopt;
   };
-  std::error_code code;
-  if (!std::filesystem::exists(path, code)) return refuse("there is no such file", file_beside(path));
-  if (std::filesystem::is_directory(path, code))
-    return refuse("it is a folder", std::filesystem::exists(path / "result.json", code)
-                                        ? fmt::format("did you mean '{}'?", printable((path / "result.json").string()))
-                                        : std::string());
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return refuse("it cannot be opened");
-  std::optional<std::string> text = read_at_most(stream, kLargestFile);
-  note_input(name, InputKind::kConfiguration, text ? sha256_of(*text) : std::string());
-  if (stream.bad()) return refuse("reading failed");
-  if (!text) return refuse("it is larger than 16 MiB", "is this a trace? traces are named by workload.chakra.prefix");
-  return text;
+  if (const std::string why = why_unreadable(name); !why.empty()) return refuse(why, hint_for(path));
+  try {
+    std::string text = read_file(name, {.most = kLargestFile,
+                                        .what = "a configuration; traces are named by workload.chakra.prefix",
+                                        .is_noted = false});
+    note_input(name, InputKind::kConfiguration, sha256_of(text));
+    drop_byte_order_mark(name, text);
+    return text;
+  } catch (const InputError& error) {
+    note_input(name, InputKind::kConfiguration);
+    const Problem& problem = error.problems().front();
+    return refuse("it " + problem.message, problem.hint);
+  }
 }
 
 ConfigValue parse_file(const std::string& text, const std::string& name, Diagnostics& diagnostics) {
@@ -126,18 +121,9 @@ ConfigValue* step_into(ConfigValue& value, const std::string& part, const Locati
   return &value.entries.back().value;
 }
 
-// What is in a folder of shipped files and stands for a key that is not there: an edit below the key edits that.
-std::string_view default_file(std::string_view folder) { return folder == "libraries" ? "nccl" : std::string_view{}; }
-
 constexpr std::size_t kBeginning = 4096;
 
-std::string beginning_of(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string text(kBeginning, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  return text;
-}
+std::string beginning_of(const std::string& file) { return beginning_of_file(file, kBeginning); }
 
 // Traces in binary have control characters from the first frame on.
 bool is_text(std::string_view text) {
@@ -172,16 +158,60 @@ std::size_t length_of_name(std::string_view path, std::span<const std::string_vi
   return path.size();
 }
 
+// Standard input, or a pipe of the shell's: its name says neither what it holds nor where paths start.
+bool is_stream(const std::string& file) { return file.starts_with("/dev/") || file.starts_with("/proc/self/fd/"); }
+
+// Files that paths start from instead of the one that they stand in.
+class Originals {
+ public:
+  void set(const std::string& file, const std::string& original) {
+    const std::lock_guard lock(mutex_);
+    originals_[file] = original;
+  }
+  std::string of(const std::string& file) {
+    const std::lock_guard lock(mutex_);
+    const auto known = originals_.find(file);
+    return known == originals_.end() ? file : known->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> originals_;
+};
+
+Originals& originals() {
+  static Originals all;
+  return all;
+}
+
 }  // namespace
+
+void take_paths_of(const std::string& file, const std::string& original) { originals().set(file, original); }
 
 bool looks_like_path(std::string_view name) {
   return name.find('/') != std::string_view::npos || name.ends_with(".yaml") || name.ends_with(".yml") ||
          name.ends_with(".json");
 }
 
-std::filesystem::path path_from(const std::string& file, std::string_view name) {
-  if (file.starts_with(kSettingOrigin) || file == kStandardInput) return name;
+std::filesystem::path path_from(const std::string& named, std::string_view name) {
+  const std::string file = originals().of(named);
+  if (file.starts_with(kSettingOrigin) || is_stream(file)) return name;
   return std::filesystem::path(file).parent_path() / name;
+}
+
+bool is_setting(const Location& where) { return where.file.starts_with(kSettingOrigin); }
+
+void merge_into(ConfigValue& value, ConfigValue changes) {
+  if (value.kind != ConfigValue::Kind::kMap || changes.kind != ConfigValue::Kind::kMap) {
+    value = std::move(changes);
+    return;
+  }
+  for (ConfigEntry& change : changes.entries) {
+    if (ConfigEntry* entry = value.find(change.key))
+      merge_into(entry->value, std::move(change.value));
+    else
+      value.entries.push_back(std::move(change));
+  }
 }
 
 const ConfigEntry* ConfigValue::find(std::string_view key) const {
@@ -242,7 +272,7 @@ ConfigValue ConfigFiles::load(const std::filesystem::path& path, const Location&
 }
 
 std::string ConfigFiles::beginning(const std::string& path) const {
-  if (path != kStandardInput && may_be_configuration(path)) {
+  if (!is_stream(path) && may_be_configuration(path)) {
     const std::lock_guard lock(lock_);
     Diagnostics too_large;
     if (const Document* document = read(path, {}, too_large)) return document->text.substr(0, kBeginning);
@@ -251,12 +281,12 @@ std::string ConfigFiles::beginning(const std::string& path) const {
 }
 
 bool may_be_configuration(const std::string& file) {
-  if (file == kStandardInput) return is_text(beginning_of(file));
+  if (is_stream(file)) return is_text(beginning_of(file));
   return file.ends_with(".yaml") || file.ends_with(".yml") || file.ends_with(".json");
 }
 
 bool may_be_trace(const std::string& file) {
-  return file == kStandardInput ? beginning_of(file).starts_with('{') : file.ends_with(".json");
+  return is_stream(file) ? beginning_of(file).starts_with('{') : file.ends_with(".json");
 }
 
 ConfigValue ConfigFiles::peek(const std::string& path) const {
@@ -271,9 +301,8 @@ bool ConfigFiles::expand(ConfigValue& value, std::string_view folder, Diagnostic
   if (looks_like_path(name)) {
     path = path_from(value.where.file, name);
     // "meta-llama/Meta-Llama-3-70B" is no path, but a name that others have.
-    std::error_code code;
     const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
-    const std::vector<std::string> likely = is_file || folder.empty() || std::filesystem::exists(path, code)
+    const std::vector<std::string> likely = is_file || folder.empty() || !is_missing(path.string())
                                                 ? std::vector<std::string>{}
                                                 : likely_names(path.filename().string(), names(folder));
     if (likely.size() == 1) {
@@ -351,8 +380,6 @@ ConfigValue* element_of(ConfigValue& value, std::string_view step) {
 }
 
 bool expand_named(ConfigValue& value, std::string_view folder, const ConfigFiles& files, Diagnostics& diagnostics) {
-  if (value.kind == ConfigValue::Kind::kNull && !default_file(folder).empty())
-    value = {ConfigValue::Kind::kScalar, value.where, std::string(default_file(folder)), {}, {}};
   const bool named_file =
       value.kind == ConfigValue::Kind::kScalar && (!folder.empty() || looks_like_path(value.scalar));
   return !named_file || files.expand(value, folder, diagnostics);
@@ -375,6 +402,7 @@ void set_value(ConfigValue& root, std::string_view path, ConfigValue value, cons
     place = step_into(*place, part, where, diagnostics);
     if (place == nullptr) return;
     folder = folder_of_key(part);
+    if (place->kind == ConfigValue::Kind::kNull && !folder.empty()) place->over_default = true;
   }
   *place = std::move(value);
 }

@@ -29,6 +29,8 @@ struct ConfigValue {
   std::string scalar;              // kScalar, unquoted
   std::list<ConfigValue> items;    // kList
   std::list<ConfigEntry> entries;  // kMap, in file order; lists keep references valid while readers add defaults
+  bool over_default = false;       // kMap: its entries change the file that a reader takes where the key is missing
+  bool is_resolved = false;        // kMap: all of it was filled in before, so that nobody has written its keys
 
   const ConfigEntry* find(std::string_view key) const;
   ConfigEntry* find(std::string_view key);
@@ -109,6 +111,12 @@ class ConfigFiles {
 
 // The shipped folder in which a key's bare name is looked up ("cluster" -> "clusters"), "" if the key names no file.
 std::string_view folder_of_key(std::string_view key);
+
+// Whether a value stands on the command line, as an edit (`--set`).
+bool is_setting(const Location& where);
+
+// Replaces the values of `value` by those of `changes` at the same keys; maps are merged, key by key.
+void merge_into(ConfigValue& value, ConfigValue changes);
 
 // "dims[0].size" and "dims.0.size": the keys on the way. Names of links are one key, dots and all:
 // "perturb.links.nic.up[5].bandwidth" has "nic.up[5]".

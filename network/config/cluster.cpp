@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "network/fabric/caps.h"
 #include "network/fabric/cluster.h"
 #include "network/fabric/compose.h"
 #include "network/fabric/link_type.h"
@@ -66,6 +67,7 @@ DimensionSpec read_dimension(Section& section, std::size_t index, const DeviceLi
     spec.efficiency = rate.efficiency;
     section.needs("latency", spec.latency, "latency between neighbours, from end to end");
   }
+  spec.key = fmt::format("cluster.dims[{}].bandwidth", index);
   spec.name = read_name(section, fmt::format("dim{}", index), "name of the dimension and of its links in results",
                         "dim0, dim1, ...");
   if (!section.sound()) return spec;
@@ -92,10 +94,10 @@ void check_dimensions(Section& cluster, std::span<const DimensionSpec> dimension
   if (links > kMostLinks) cluster.error("dims", too_many_links(links), fewer_links(routing));
 }
 
-// `nics` of all nodes; 0: not known.
-ScaleOutSpec read_scale_out(Section& section, std::uint32_t nics) {
-  TopologyChoice choice =
-      read_topology(section, switched_topology_names(), {MemberKind::kNic, nics}, "topology that joins the NICs");
+// `nics` of all nodes; 0: not known. `rails` as Members::rails.
+ScaleOutSpec read_scale_out(Section& section, std::uint32_t nics, std::uint32_t rails) {
+  TopologyChoice choice = read_topology(section, switched_topology_names(), {MemberKind::kNic, nics, rails},
+                                        "topology that joins the NICs");
   ScaleOutSpec spec;
   spec.topology = choice.topology;
   spec.own = std::move(choice.own);
@@ -202,17 +204,37 @@ ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, 
       section.takes("nodes", cluster.nodes, {1, kMostDevices},
                     "number of nodes; `nodes` of the experiment wins over it");
     if (nodes) cluster.nodes = nodes->count;
+    if (nodes) section.overruled("nodes", "nodes", nodes->where);
   });
   section.when(is_mixed, [&] { read_mixed_nodes(section, nodes, read_device, is_mixed, cluster); });
   const std::uint64_t nics =
       section.sound(errors) && cluster.node.nics ? std::uint64_t{cluster.nodes} * nic_trunks(cluster.node) : 0;
-  section.section("scale_out", "fabric that joins the NICs of the nodes; required with more than one node",
-                  [&](Section& scale_out) {
-                    cluster.scale_out =
-                        read_scale_out(scale_out, nics <= kMostDevices ? static_cast<std::uint32_t>(nics) : 0);
-                  });
+  const bool may_relay = nics > 0 && cluster.node.interconnect == NodeLinkKind::kNvlink;
+  section.section(
+      "scale_out", "fabric that joins the NICs of the nodes; required with more than one node", [&](Section& scale_out) {
+        cluster.scale_out = read_scale_out(scale_out, nics <= kMostDevices ? static_cast<std::uint32_t>(nics) : 0,
+                                           may_relay ? nic_trunks(cluster.node) : 1);
+      });
   if (section.sound(errors)) check_cluster(section, cluster, nodes ? nodes->where : section.where("nodes"));
+  if (cluster.scale_out && cluster.node.nics && cluster.node.nics->efficiency)
+    section.overruled("scale_out.network.efficiency", section.path() + ".node.nics.efficiency",
+                      section.where_below("node.nics.efficiency"));
+  if (cluster.nodes == 1)
+    for (const char* key : {"node.nics", "scale_out.topology", "scale_out.latency", "scale_out.network.efficiency",
+                            "scale_out.network.stack"})
+      section.idle(key, "the cluster has one node, which nothing leaves", "give it more: nodes=2");
   return cluster;
+}
+
+// The links of the device, which `dims` gives figures of its own unless a dimension names their kind.
+void overrule_links_of_device(Section& section) {
+  const ConfigValue* dims = section.value("dims");
+  if (dims == nullptr) return;
+  const auto has_kind = [](const ConfigValue& dimension) { return dimension.find("link") != nullptr; };
+  if (std::ranges::none_of(dims->items, has_kind))
+    for (const char* key : {"device.nvlink", "device.nvlink_count"})
+      section.overruled(key, section.path() + ".dims[].bandwidth", dims->where);
+  section.idle("device.pcie", "nodes with a `topology_matrix` only have it", {}, IdleWarning::kOwnFile);
 }
 
 std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional<NodeCount>& nodes,
@@ -233,6 +255,7 @@ std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional
   if (nodes)
     section.context().diagnostics().error(nodes->where, "'nodes' has no meaning for a cluster of 'dims'",
                                           "change the size of a dimension");
+  overrule_links_of_device(section);
   if (section.sound(errors)) check_dimensions(section, dimensions, routing);
   return dimensions;
 }
@@ -299,6 +322,16 @@ Fabric build(const FabricSpec& spec, const Routing& routing) {
   return build_cluster(std::get<ClusterSpec>(spec));
 }
 
+// Lets messages change rails inside the nodes where nothing joins the rails between them. What is wrong, or "".
+std::string join_rails(Fabric& fabric) {
+  if (!fabric.apart()) return {};
+  if (fabric.interconnect().within == NodeLinkKind::kNvlink) fabric.relay_between_rails();
+  const std::optional<Endpoints> apart = fabric.apart();
+  if (!apart) return {};
+  return fmt::format("no way leads from {} to {}: nothing joins their rails, neither switches nor NVLink in a node",
+                     fabric.vertex_name(VertexId(apart->from)), fabric.vertex_name(VertexId(apart->to)));
+}
+
 // Efficiencies may leave a link with less than it can have.
 std::string left_problem(const Fabric& fabric) {
   for (const Link& link : fabric.link_kinds())
@@ -307,6 +340,27 @@ std::string left_problem(const Fabric& fabric) {
                          fabric.link_classes()[link.link_class], to_text(link.bandwidth), to_text(link.efficiency),
                          to_text(link.nominal), to_text(kLeastBandwidth));
   return {};
+}
+
+// Says so where a user gives links more than can come to them: a NIC faster than its slot.
+void warn_of_capped_links(Section& experiment, const Fabric& fabric) {
+  std::vector<std::string> told;
+  for (std::size_t link_class = 0; link_class < fabric.link_classes().size(); ++link_class) {
+    const std::string& key = fabric.link_keys()[link_class];
+    const Location where = experiment.where_below(key);
+    if (!experiment.given(key) || !experiment.context().is_own(where) || std::ranges::find(told, key) != told.end())
+      continue;
+    const std::optional<LinkCap> cap = cap_of(fabric, link_class);
+    if (!cap || cap->together >= cap->least) continue;
+    told.push_back(key);
+    const std::string& by = fabric.link_keys()[cap->by];
+    experiment.context().diagnostics().warning(
+        where,
+        fmt::format("links '{}' of {} are faster than what comes to them: all of it crosses '{}', {}",
+                    fabric.link_classes()[link_class], rounded(cap->least), fabric.link_classes()[cap->by],
+                    rounded(cap->together)),
+        by.empty() ? std::string() : fmt::format("'{}' sets those: change it with '{}'", by, key));
+  }
 }
 
 }  // namespace
@@ -327,8 +381,16 @@ std::optional<Fabric> read_cluster(Section& experiment, const ClusterReaders& re
   if (!spec || !experiment.sound(errors)) return std::nullopt;
   Fabric fabric = build(*spec, routing);
   give_prices(fabric, std::move(prices), experiment.context().diagnostics());
+  if (const std::string apart = join_rails(fabric); !apart.empty()) {
+    experiment.error("cluster", apart,
+                     "a network without a spine needs nodes with 'interconnect: nvlink' whose devices are all joined by it");
+    return std::nullopt;
+  }
   const std::string problem = left_problem(fabric);
-  if (problem.empty()) return fabric;
+  if (problem.empty()) {
+    warn_of_capped_links(experiment, fabric);
+    return fabric;
+  }
   experiment.error("cluster", problem, "raise the efficiency or the bandwidth");
   return std::nullopt;
 }

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <string>
 
 #include <fmt/format.h>
 
-#include "core/input_files.h"
+#include "core/files/read_file.h"
 #include "network/fabric/link_type.h"
 #include "network/fabric/topology_config.h"
 
@@ -63,21 +62,15 @@ MatrixCapacities read_capacities(Section& section, const DeviceLinks& links) {
   return c;
 }
 
-std::optional<std::string> read_text(Section& section, const std::filesystem::path& path) {
-  std::error_code code;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(path, code)) {
-    section.error("topology_matrix", fmt::format("'{}' cannot be read", printable(path.string())),
-                  "a path is relative to the file that names it");
+std::optional<std::string> read_matrix_file(Section& section, const std::string& path) {
+  try {
+    return read_text(path, {.most = kMostBytes, .what = "the output of `nvidia-smi topo -m`"});
+  } catch (const InputError& error) {
+    const Problem& problem = error.problems().front();
+    section.error("topology_matrix", fmt::format("'{}' {}", printable(path), problem.message),
+                  problem.hint.empty() ? "a path is relative to the file that names it" : problem.hint);
     return std::nullopt;
   }
-  note_input(path.string());
-  std::string text(kMostBytes + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (text.size() <= kMostBytes) return text;
-  section.error("topology_matrix", fmt::format("'{}' is larger than any topology matrix", printable(path.string())));
-  return std::nullopt;
 }
 
 bool fits(Section& section, const TopologyMatrix& matrix, const GraphMembers& members) {
@@ -110,13 +103,17 @@ RoutedGraph read_matrix(Section& section, const GraphMembers& members, const Dev
     section.error("capacities", "'topology_matrix' without 'capacities'", "for example {pcie: 31.5 GB/s}");
   if (!name) return {};
   const std::filesystem::path path = path_from(section.where("topology_matrix").file, *name);
-  const std::optional<std::string> text = read_text(section, path);
-  if (!text) return {};
   const std::string file = path.string();
+  const std::optional<std::string> text = read_matrix_file(section, file);
+  if (!text) return {};
   const TopologyMatrix matrix = parse_topology_matrix(*text, file, diagnostics);
   if (diagnostics.error_count() != errors || !fits(section, matrix, members)) return {};
   GraphSpec spec = graph_of(matrix, capacities, members.nics > 0, file, diagnostics);
   if (diagnostics.error_count() != errors) return {};
+  for (std::string key : spec.link_classes) {
+    std::ranges::replace(key, '-', '_');
+    spec.class_keys.push_back(fmt::format("{}.capacities.{}", section.path(), key));
+  }
   return routed(std::move(spec), section, "topology_matrix");
 }
 

@@ -36,6 +36,7 @@ NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices, const D
     spec.efficiency = rate.efficiency;
     section.needs("latency", spec.latency, "latency from device to device, without software");
   }
+  spec.key = section.path() + ".bandwidth";
   spec.name = read_name(section, "fabric", "name of the fabric's links in results");
   if (is_outside(spec.name)) section.error("name", fmt::format("'{}' names the links that leave the node", spec.name));
   section.note("source", "sources of the figures, for people");
@@ -48,6 +49,7 @@ NodeFabricSpec read_node_fabric(Section& section, std::uint32_t devices, const D
 void read_nic_count(Section& section, NicSpec& spec) {
   section.needs("count", spec.count, {1, kMostNics}, "number of NICs in a node");
   spec.bandwidth = read_link_bandwidth(section, "bandwidth", "bandwidth of one NIC, per direction");
+  spec.key = section.path() + ".bandwidth";
   section.takes("efficiency", spec.efficiency,
                 "share of a NIC's bandwidth that messages get, on every link of `scale_out`; without it, `efficiency` "
                 "of `scale_out.network` holds");
@@ -59,6 +61,7 @@ void read_host_links(Section& section, std::uint32_t devices, NicSpec& spec) {
       read_link_rate(section, "with `fabric`: bandwidth between a device and its NICs (PCIe), per direction",
                      "share of `host_bandwidth` that messages get", {"host_bandwidth", "host_efficiency", "host_link"});
   spec.host_bandwidth = host.nominal;
+  spec.host_key = section.path() + ".host_bandwidth";
   spec.host_efficiency = host.efficiency;
   section.needs("host_latency", spec.host_latency,
                 "with `fabric`: latency between a device and its NICs, without software");
@@ -94,7 +97,9 @@ void read_nics_of(Section& section, std::uint32_t devices, NicSpec& spec) {
     if (code != std::errc{} || stop != end || nic >= spec.count)
       return section.error("of",
                            fmt::format("unknown NIC '{}'; valid NICs are 0 to {}", printable(text, 40), spec.count - 1),
-                           text.starts_with("nic") ? "write the number alone: 0 for nic0" : "");
+                           text.starts_with("nic") ? "write the number alone: 0 for nic0"
+                                                   : "`nics.count` says how many NICs there are; without 'of' each "
+                                                     "device uses the nearest");
     spec.of.push_back(nic);
   }
 }
@@ -159,13 +164,66 @@ bool is_written_out(Section& section) {
   return first != kWays.end() - 1;
 }
 
+// The links of the device that the node's own keys stand for: of `fabric`, of a matrix, or written out.
+void overrule_device_links(Section& section, bool written_out) {
+  const auto overrule = [&](std::string_view key, std::string_view by) {
+    section.overruled(key, fmt::format("{}.{}", section.path(), by), section.where_below(by));
+  };
+  const bool is_matrix = section.has("topology_matrix");
+  if (written_out && !is_matrix) {
+    for (const char* key : {"device.nvlink", "device.nvlink_count", "device.pcie"}) overrule(key, "links");
+    return;
+  }
+  if (is_matrix) {
+    for (const std::string_view link : {"nvlink", "pcie"})
+      for (const auto& [figure, ending] : {std::pair("bandwidth", ""), std::pair("efficiency", "_efficiency")})
+        if (const std::string by = fmt::format("capacities.{}{}", link, ending); section.given(by))
+          overrule(fmt::format("device.{}.{}", link, figure), by);
+    section.idle("device.nvlink_count", "the matrix says how many NVLinks there are", {}, IdleWarning::kOwnFile);
+    return;
+  }
+  if (section.given("fabric.bandwidth"))
+    for (const char* key : {"device.nvlink", "device.nvlink_count"}) overrule(key, "fabric.bandwidth");
+  for (const char* by : {"nics.host_bandwidth", "nics.host_link"})
+    if (section.given(by)) return overrule("device.pcie", by);
+  section.idle("device.pcie", "nodes with a `topology_matrix` only have it", {}, IdleWarning::kOwnFile);
+}
+
+// What a topology matrix says of the node's NVLink: most devices reach one another over it, and all through one switch
+// where each has as many links to every other and more than go to peers. NVSwitch 3, of Hopper, and those after it do
+// multicast.
+void infer_interconnect(NodeSpec& node, Architecture architecture) {
+  const RoutedGraph& graph = node.fabric.own.graph;
+  const GraphSpec& spec = graph.spec();
+  const auto is_nvlink = [&](std::uint32_t link) { return spec.link_classes[spec.links[link].link_class] == "nvlink"; };
+  std::uint64_t pairs = 0, over_nvlink = 0, switched = 0;
+  for (std::uint32_t from = 0; from < spec.devices; ++from)
+    for (std::uint32_t to = 0; to < spec.devices; ++to) {
+      if (from == to) continue;
+      bool all = true, passes_switch = false;
+      graph.route(from, to, [&](std::uint32_t link) {
+        all = all && is_nvlink(link);
+        passes_switch = passes_switch || spec.links[link].to >= spec.members();
+      });
+      ++pairs;
+      if (all) ++over_nvlink;
+      if (all && passes_switch) ++switched;
+    }
+  if (2 * over_nvlink > pairs) node.interconnect = NodeLinkKind::kNvlink;
+  const bool has_switch_3 = architecture == Architecture::kHopper || architecture == Architecture::kBlackwell;
+  node.multicast = has_switch_3 && pairs > 0 && switched == pairs;
+}
+
 // The facts about the node that communication libraries decide by.
 void read_interconnect(Section& section, NodeSpec& node) {
   section.takes("interconnect", node.interconnect, node_link_names(),
                 "link by which most devices of the node reach one another, which NCCL's choices depend on; pcie: peer "
-                "to peer, host: by copies through the host's memory");
+                "to peer, host: by copies through the host's memory",
+                "by `topology_matrix`: nvlink where most are joined by it; else other");
+  node.multicast = node.multicast && node.interconnect == NodeLinkKind::kNvlink;
   section.takes("multicast", node.multicast,
-                "whether the NVLink switches of the node copy and reduce messages (NVLS, from NVSwitch 3 on)");
+                "whether the NVLink switches of the node copy and reduce messages (NVLS, from NVSwitch 3 on)",
+                "by `topology_matrix`: true where an NVSwitch joins all, from hopper on; else false");
   if (!node.multicast) return;
   if (node.interconnect != NodeLinkKind::kNvlink)
     section.error(
@@ -204,6 +262,9 @@ NodeSpec read_node(Section& section, const ReadDevice& read_device) {
     nics.when(written_out, [&] { read_nics_of(nics, node.devices, *node.nics); });
   });
   section.when(written_out, [&] { read_written_out(section, links, node, errors); });
+  if (section.sound()) overrule_device_links(section, written_out);
+  const bool has_matrix = section.has("topology_matrix") && !node.fabric.own.graph.empty();
+  if (has_matrix) infer_interconnect(node, links.architecture);
   read_interconnect(section, node);
   section.sources();
   return node;

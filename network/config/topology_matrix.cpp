@@ -95,7 +95,10 @@ class Parser {
     const std::size_t errors = diagnostics_.error_count();
     const auto heading = std::ranges::find_if(lines_, [](const Line& line) { return line.words.front() == "GPU0"; });
     if (heading == lines_.end()) {
-      error(1, "no heading of a topology matrix, which starts with GPU0");
+      if (!lines_.empty() && lines_.front().words.front().starts_with("<"))
+        error(lines_.front().number, "this is XML, as NCCL_TOPO_DUMP_FILE writes it, and no topology matrix");
+      else
+        error(1, "no heading of a topology matrix, which starts with GPU0");
       return {};
     }
     columns_ = columns_of(*heading);

@@ -27,7 +27,8 @@ ClusterLayout lay_out_nodes(const ClusterSpec& cluster, FabricParts& parts) {
   ClusterLayout layout;
   layout.devices = parts.devices;
   layout.devices_per_node = node.devices;
-  layout.node = add_tier(parts, *node.fabric.topology, node_parameters(node), cluster.nodes, node.fabric.name);
+  layout.node =
+      add_tier(parts, *node.fabric.topology, node_parameters(node), cluster.nodes, node.fabric.name, node.fabric.key);
   layout.nics_inside = nics_inside(node);
   if (layout.nics_inside || cluster.nodes > 1) {
     layout.first_nic = parts.vertices;
@@ -45,8 +46,9 @@ std::uint32_t add_staging(FabricParts& parts, const NicSpec& nics, std::uint32_t
   const std::uint64_t slots = nics.count / nics_per_node;
   const Bandwidth bandwidth = nics.host_bandwidth * static_cast<std::int64_t>(slots);
   const Duration up = nics.host_latency / 2;
-  const std::uint32_t first = add_links(parts, count, bandwidth, nics.host_efficiency, up, "host-memory.up");
-  add_links(parts, count, bandwidth, nics.host_efficiency, nics.host_latency - up, "host-memory.down");
+  const std::uint32_t first =
+      add_links(parts, count, bandwidth, nics.host_efficiency, up, "host-memory.up", nics.host_key);
+  add_links(parts, count, bandwidth, nics.host_efficiency, nics.host_latency - up, "host-memory.down", nics.host_key);
   return first;
 }
 
@@ -113,20 +115,23 @@ FabricParts parts_of(const ClusterSpec& cluster) {
       // PCIe, which the node's own fabric may be called after, too.
       const bool is_taken = std::ranges::find(parts.link_classes, "pcie.up") != parts.link_classes.end();
       const std::string pcie = is_taken ? "nic-pcie" : "pcie";
-      layout.first_host_link =
-          add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, pcie + ".up");
-      add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, pcie + ".down");
+      const auto add = [&](const std::string& name) {
+        return add_links(parts, parts.devices, nics.host_bandwidth, nics.host_efficiency, nics.host_latency, name,
+                         nics.host_key);
+      };
+      layout.first_host_link = add(pcie + ".up");
+      add(pcie + ".down");
     }
     if (stages_in_host(node)) layout.first_staging_link = add_staging(parts, nics, layout.nics_per_node, cluster.nodes);
     if (const std::optional<HostStack>& stack = cluster.scale_out->network.stack) {
       layout.first_stack_link =
-          add_links(parts, parts.devices, stack->bandwidth, kFullEfficiency, stack->latency, "stack.up");
-      add_links(parts, parts.devices, stack->bandwidth, kFullEfficiency, stack->latency, "stack.down");
+          add_links(parts, parts.devices, stack->bandwidth, kFullEfficiency, stack->latency, "stack.up", stack->key);
+      add_links(parts, parts.devices, stack->bandwidth, kFullEfficiency, stack->latency, "stack.down", stack->key);
     }
     // 3. Between the NICs.
     const Topology& scale_out = *cluster.scale_out->topology;
     ORRERY_ASSERT(scale_out.switched);
-    layout.scale_out = add_tier(parts, scale_out, scale_out_parameters(cluster), 1, "nic");
+    layout.scale_out = add_tier(parts, scale_out, scale_out_parameters(cluster), 1, "nic", nics.key);
     parts.dimensions.push_back({"nodes", std::string(scale_out.name), cluster.nodes});
   }
   parts.layout = std::move(layout);

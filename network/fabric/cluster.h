@@ -21,6 +21,7 @@ struct NodeFabricSpec {
   std::string name;        // of its link classes: "nvlink"
   TopologyOwn own{};       // as the topology's reader left it; its graph may have the node's NICs
   Efficiency efficiency = kFullEfficiency;
+  std::string key{};  // of the configuration that sets the bandwidth; may be empty
 };
 
 struct NicSpec {
@@ -36,6 +37,8 @@ struct NicSpec {
   std::vector<std::uint32_t> of{};
   std::optional<Efficiency> efficiency{};  // of the NICs and of the fabric that joins them; nothing: the network's
   Efficiency host_efficiency = kFullEfficiency;
+  std::string key{};       // of the configuration that sets `bandwidth`; may be empty
+  std::string host_key{};  // likewise of `host_bandwidth`
 };
 
 struct NodeSpec {

@@ -41,7 +41,7 @@ std::uint64_t device_count(std::span<const DimensionSpec> dimensions) {
 }  // namespace
 
 Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParameters& parameters,
-              std::uint32_t instances, std::string_view name) {
+              std::uint32_t instances, std::string_view name, const std::string& key) {
   ORRERY_ASSERT(parameters.size >= 1 && parameters.size <= topology.most);
   const TopologyShape& shape = *topology.shape;
   const auto links = static_cast<std::uint32_t>(shape.links(parameters));
@@ -55,6 +55,10 @@ Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParame
   if (links > 0)
     for (const std::string_view link_class : classes_of(shape, parameters))
       parts.link_classes.push_back(name.empty() ? std::string(link_class) : fmt::format("{}.{}", name, link_class));
+  parts.link_keys.resize(parts.link_classes.size(), key);
+  if (links > 0 && writes_out_links(topology))
+    std::ranges::copy(parameters.own.graph.spec().class_keys,
+                      parts.link_keys.begin() + static_cast<std::ptrdiff_t>(first_class));
 
   parts.kind_of_link.resize(parts.kind_of_link.size() + std::size_t{links} * instances);
   const auto begin = parts.kind_of_link.begin() + tier.first_link;
@@ -70,11 +74,12 @@ Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParame
 }
 
 std::uint32_t add_links(FabricParts& parts, std::uint32_t count, Bandwidth nominal, Efficiency efficiency,
-                        Duration latency, std::string link_class) {
+                        Duration latency, std::string link_class, const std::string& key) {
   const std::uint32_t first = link_total(parts);
   const auto kind = static_cast<std::uint32_t>(parts.link_kinds.size());
   parts.link_kinds.push_back(link_of(nominal, efficiency, latency, parts.link_classes.size()));
   parts.link_classes.push_back(std::move(link_class));
+  parts.link_keys.push_back(key);
   parts.kind_of_link.resize(parts.kind_of_link.size() + count, kind);
   return first;
 }
@@ -106,7 +111,7 @@ Fabric compose(std::span<const DimensionSpec> dimensions, const Routing& routing
   for (const DimensionSpec& spec : dimensions) {
     const std::string name = spec.name.empty() ? fmt::format("dim{}", layout.tiers.size()) : spec.name;
     layout.tiers.push_back(
-        add_tier(parts, *spec.topology, parameters_of(spec, routing), parts.devices / spec.size, name));
+        add_tier(parts, *spec.topology, parameters_of(spec, routing), parts.devices / spec.size, name, spec.key));
     layout.strides.push_back(stride);
     parts.dimensions.push_back(
         {name, std::string(spec.topology->name), spec.size, axes_of(*spec.topology, parameters_of(spec, routing))});

@@ -20,6 +20,7 @@ struct DimensionSpec {
   std::string name;        // of the dimension and its link classes; "dim<k>" if empty
   TopologyOwn own{};       // as the topology's reader left it
   Efficiency efficiency = kFullEfficiency;
+  std::string key{};  // of the configuration that sets the bandwidth; may be empty
 };
 
 inline constexpr std::uint64_t kMostLinks = 256U << 20;  // of a fabric: 1 GiB of memory
@@ -35,12 +36,13 @@ Fabric compose(std::span<const DimensionSpec> dimensions, const Routing& routing
 
 // Adding tiers and links to a fabric under construction.
 // Adds `instances` instances of a topology, with their links and switches. Link classes are named "<name>.<class>", or
-// "<class>" if there is no name.
+// "<class>" if there is no name. `key`: of the configuration that sets their bandwidth, where the topology does not
+// write out its links.
 Tier add_tier(FabricParts& parts, const Topology& topology, const TopologyParameters& parameters,
-              std::uint32_t instances, std::string_view name);
+              std::uint32_t instances, std::string_view name, const std::string& key = {});
 
-// Adds `count` equal links of a class of their own. Returns the first.
+// Adds `count` equal links of a class of their own, whose bandwidth `key` sets. Returns the first.
 std::uint32_t add_links(FabricParts& parts, std::uint32_t count, Bandwidth nominal, Efficiency efficiency,
-                        Duration latency, std::string link_class);
+                        Duration latency, std::string link_class, const std::string& key = {});
 
 }  // namespace orrery::network

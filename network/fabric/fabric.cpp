@@ -145,16 +145,16 @@ void ClusterLayout::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) 
     return;
   }
   const auto member_of_nic = [&](std::uint32_t nic) { return devices_per_node + nic % nics_per_node; };
-  const Endpoints ways{way_out(source), way_in(target)};
+  const Exit exit = exit_of(source, target);
+  const Endpoints ways{exit.way, way_in(target)};
   const std::uint32_t source_nic = nic_of_way(ways.from);
   const std::uint32_t target_nic = nic_of_way(ways.to);
   if (first_stack_link) out.push_back(LinkId(*first_stack_link + source));
-  if (nics_inside) {
-    node.route(source_node, source % devices_per_node, member_of_nic(source_nic), ends, out);
-  } else {
-    pass_node(source, ways.from, ends, out);
+  pass_node(source, exit.device, ends, out);
+  if (nics_inside)
+    node.route(source_node, exit.device % devices_per_node, member_of_nic(source_nic), ends, out);
+  else
     out.push_back(LinkId(first_host_link + ways.from));
-  }
   stage(source_nic, out);
   scale_out.route(0, source_nic, target_nic, ends, out);
   stage(target_nic, out);
@@ -178,6 +178,8 @@ bool ClusterLayout::share_switches(std::span<const DeviceId> group) const {
     if (scale_out.topology != nullptr) nics.push_back(nic_of(index_of(device)));
   }
   if (seen == 1) return node.share_switches(slots);
+  const auto is_on_rail = [&](std::uint32_t nic) { return nic % nics_per_node == nics.front() % nics_per_node; };
+  if (!relays.empty() && !std::ranges::all_of(nics, is_on_rail)) return false;
   return seen == group.size() && scale_out.share_switches(nics);
 }
 
@@ -189,7 +191,7 @@ bool ClusterLayout::passes(LinkId in, LinkId out) const {
 
 Endpoints ClusterLayout::outer_ends(const Endpoints& ends) const {
   if (nics_inside || ends.from / devices_per_node == ends.to / devices_per_node) return ends;
-  return {way_out(ends.from), way_in(ends.to)};
+  return {exit_of(ends.from, ends.to).way, way_in(ends.to)};
 }
 
 void ClusterLayout::pass_hosts(const Endpoints& between, std::vector<LinkId>& way) const {
@@ -328,15 +330,29 @@ std::optional<std::vector<std::uint32_t>> Fabric::congruence(std::span<const Dev
   if (is_joined && scale_out.topology->shape->above == nullptr) return std::nullopt;
   FirstSeen nodes, leaves, pods;
   std::vector<std::uint32_t> result;
-  for (const DeviceId device : devices) {
-    const std::uint32_t node = index_of(device) / layout->devices_per_node;
-    result.push_back(index_of(device) % layout->devices_per_node);
-    result.push_back(nodes.number(node));
-    if (!is_joined) continue;
-    const auto above = scale_out.topology->shape->above(scale_out.parameters, layout->nic_of(index_of(device)));
-    if (!above) return std::nullopt;
+  const auto add_switches_above = [&](std::uint32_t nic) {
+    const auto above = scale_out.topology->shape->above(scale_out.parameters, nic);
+    if (!above) return false;
     result.push_back(leaves.number((*above)[0]));
     result.push_back(pods.number((*above)[1]));
+    return true;
+  };
+  std::uint32_t seen = 0;  // nodes
+  for (const DeviceId device : devices) {
+    const std::uint32_t node = index_of(device) / layout->devices_per_node;
+    const std::uint32_t number = nodes.number(node);
+    result.push_back(index_of(device) % layout->devices_per_node);
+    result.push_back(number);
+    if (!is_joined) continue;
+    if (layout->relays.empty()) {
+      if (!add_switches_above(layout->nic_of(index_of(device)))) return std::nullopt;
+      continue;
+    }
+    // A message may leave the node by any of its NICs.
+    if (number < seen) continue;
+    ++seen;
+    for (std::uint32_t nic = 0; nic < layout->nics_per_node; ++nic)
+      if (!add_switches_above(node * layout->nics_per_node + nic)) return std::nullopt;
   }
   return result;
 }

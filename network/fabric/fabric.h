@@ -96,12 +96,27 @@ struct ClusterLayout {
   // called after its NIC where NICs are inside, else after the device with the host link. Empty: each by its own.
   std::vector<std::uint32_t> ways_out{};
   std::vector<std::uint32_t> ways_in{};
+  // Where devices hand what goes to another rail to one of their node that is on it, over the node's fabric: by slot of
+  // the sender and slot of the receiver, the slot of the device that hands it to the NIC of the receiver's number. It is
+  // the sender's own slot where that is as near to the NIC, and kNoRelay where it sends by its own NIC. Empty: always.
+  std::vector<std::uint32_t> relays{};
+  static constexpr std::uint32_t kNoRelay = UINT32_MAX;
 
   std::uint32_t nic_of(std::uint32_t device) const;
   std::uint32_t own_way(std::uint32_t device) const { return nics_inside ? nic_of(device) : device; }
   std::uint32_t way_out(std::uint32_t device) const { return ways_out.empty() ? own_way(device) : ways_out[device]; }
   std::uint32_t way_in(std::uint32_t device) const { return ways_in.empty() ? own_way(device) : ways_in[device]; }
   std::uint32_t nic_of_way(std::uint32_t way) const { return nics_inside ? way : nic_of(way); }
+  // The number of the NIC in its node.
+  std::uint32_t rail_of(std::uint32_t device) const { return nic_of(device) % nics_per_node; }
+  // The device of the sender's node that hands a message to a NIC, and its way there; the receiver is in another node.
+  struct Exit {
+    std::uint32_t device = 0;
+    std::uint32_t way = 0;
+  };
+  Exit exit_of(std::uint32_t from, std::uint32_t to) const;
+  // Fills `relays` (relays.cpp).
+  void find_relays();
   // Gives devices whose NICs are dead, or cannot be reached, others of their nodes (spare_nics.cpp).
   void take_spare_nics(const std::function<bool(LinkId)>& is_dead);
   void stage(std::uint32_t nic, std::vector<LinkId>& out) const;
@@ -154,6 +169,7 @@ struct FabricParts {
   std::uint32_t vertices = 0;  // devices first
   std::vector<LogicalDimension> dimensions;
   std::vector<std::string> link_classes;
+  std::vector<std::string> link_keys;       // by class: the key of the configuration that sets the bandwidth, or ""
   std::vector<Link> link_kinds;             // distinct links
   std::vector<std::uint32_t> kind_of_link;  // by LinkId
   FabricLayout layout;
@@ -198,6 +214,8 @@ class Fabric {
   std::string vertex_name(VertexId vertex) const;
   // Names by Link::link_class: "nvlink.up", "nic.down", "dim0.up".
   std::span<const std::string> link_classes() const { return parts_.link_classes; }
+  // By Link::link_class: the key of the configuration that sets the bandwidth of the links, "" where none is known.
+  std::span<const std::string> link_keys() const { return parts_.link_keys; }
 
   // Types of nodes are numbered in the order of their devices.
   std::uint32_t type_count() const;
@@ -239,6 +257,15 @@ class Fabric {
   // Replaces `out` by the links from one device to another, in the order of travel; none if they are the same.
   // Throws InputError where no way is left between two.
   void route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const;
+
+  // Lets devices hand what goes to another rail to a device of their node that is on the receiver's, where a link or
+  // a switch of devices alone joins the two and their own way to its NIC is longer (NCCL's PXN). Nothing to do where
+  // they do so already, since no other way leads from rail to rail.
+  void relay_between_rails();
+  // Whether any does.
+  bool relays_between_rails() const;
+  // Two devices of different rails that no way joins in a network without one between rails; nothing: there are none.
+  std::optional<Endpoints> apart() const;
 
   // Where the devices of a group lie, up to the numbers of nodes and switches: groups of equal congruence have the same
   // routes, link for link, each device for its like. Nothing where that cannot be said in short.

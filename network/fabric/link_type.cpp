@@ -13,6 +13,7 @@ namespace {
 
 HostStack read_stack(Section& section) {
   HostStack stack;
+  stack.key = section.path() + ".thread";
   const Bandwidth thread =
       read_link_bandwidth(section, "thread", "bandwidth that one thread of a device's process moves");
   std::int64_t threads = 1;
@@ -33,6 +34,18 @@ std::optional<Bandwidth> fabric_bandwidth(const LinkType& type, const DeviceLink
   if (!is_port || device.nvlink != type || !device.nvlink_count) return std::nullopt;
   if (type.bandwidth > Bandwidth(Bandwidth::max().count() / *device.nvlink_count)) return std::nullopt;
   return type.bandwidth * *device.nvlink_count;
+}
+
+// Figures of a kind of link that the section gives itself. Called before defaults are written in.
+void overrule_link(Section& section, const LinkKeys& keys) {
+  const auto overrule = [&](std::string_view below, std::string_view by) {
+    if (section.given(by))
+      section.overruled(fmt::format("{}.{}", keys.link, below), fmt::format("{}.{}", section.path(), by),
+                        section.where(by));
+  };
+  overrule("bandwidth", keys.bandwidth);
+  overrule("bundled", keys.bandwidth);
+  overrule("efficiency", keys.efficiency);
 }
 
 constexpr std::string_view kShareMeaning =
@@ -96,6 +109,11 @@ DeviceLinks read_device_links(Section& device) {
   links.pcie = read_link_type(
       device, "pcie",
       "PCIe generation of the device's slot, for nodes with a `topology_matrix`. Example: `pcie: pcie-4`");
+  // The device's own reader documents and checks it.
+  const ConfigValue* architecture = device.value("architecture");
+  const std::vector<std::string> names = architecture_names();
+  const auto named = architecture == nullptr ? names.end() : std::ranges::find(names, architecture->scalar);
+  if (named != names.end()) links.architecture = static_cast<Architecture>(named - names.begin());
   return links;
 }
 
@@ -104,6 +122,7 @@ LinkRate read_link_rate(Section& section, std::string_view bandwidth_meaning, st
   const auto type = read_link_type(
       section, keys.link,
       fmt::format("the kind of link: it gives `{}` and `{}` where they are left out", keys.bandwidth, keys.efficiency));
+  overrule_link(section, keys);
   const std::string by_type = fmt::format("by `{}`", keys.link);
   LinkRate rate;
   rate.nominal =
@@ -118,6 +137,7 @@ LinkRate read_fabric_rate(Section& section, std::string_view bandwidth_meaning, 
   const auto type = read_link_type(section, "link",
                                    "the kind of link: it gives `efficiency` and `bandwidth` where they are left out; "
                                    "the port of a switch has as many NVLinks as the device's `nvlink_count` says");
+  overrule_link(section, {});
   std::optional<Bandwidth> by_type = type ? fabric_bandwidth(*type, device, is_port) : std::nullopt;
   if (type && !by_type) {
     if (!section.has("bandwidth"))

@@ -50,6 +50,7 @@ struct DeviceLinks {
   std::optional<LinkType> nvlink;
   std::optional<std::int64_t> nvlink_count;
   std::optional<LinkType> pcie;
+  Architecture architecture = Architecture::kOther;
 };
 DeviceLinks read_device_links(Section& device);
 
@@ -83,6 +84,7 @@ LinkRate read_fabric_rate(Section& section, std::string_view bandwidth_meaning, 
 struct HostStack {
   Bandwidth bandwidth{1};  // of a device, per direction
   Duration latency{};      // on the way out, and again on the way in
+  std::string key{};       // of the configuration that sets the bandwidth; may be empty
 };
 
 struct NetworkSpec {

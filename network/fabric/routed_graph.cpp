@@ -86,11 +86,11 @@ RoutedGraph::RoutedGraph(GraphSpec spec) : spec_(std::move(spec)) {
   }
 }
 
-std::optional<RoutedGraph::Pair> RoutedGraph::unreachable() const {
+std::optional<RoutedGraph::Pair> RoutedGraph::unreachable(std::uint32_t rails) const {
   for (std::uint32_t from = 0; from < spec_.members(); ++from) {
     for (std::uint32_t to = 0; to < spec_.members(); ++to) {
       const bool both_nics = from >= spec_.devices && to >= spec_.devices;
-      if (from == to || (both_nics && spec_.devices > 0)) continue;
+      if (from == to || (both_nics && (spec_.devices > 0 || from % rails != to % rails))) continue;
       if (hops(from, to) == kNone) return Pair{from, to};
     }
   }

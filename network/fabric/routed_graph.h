@@ -78,6 +78,7 @@ struct GraphSpec {
   std::uint32_t nics = 0;
   std::vector<std::string> vertices;  // names
   std::vector<std::string> link_classes;
+  std::vector<std::string> class_keys{};  // by class, as far as known: the key that sets the bandwidth of its links
   std::vector<GraphLink> links;
 
   std::uint32_t members() const { return devices + nics; }
@@ -102,8 +103,8 @@ class RoutedGraph {
   bool empty() const { return spec_.vertices.empty(); }
 
   // Two members without a route, of those that may talk: a device with any member; NICs with each other where there is
-  // no device. route() needs that there is one.
-  std::optional<Pair> unreachable() const;
+  // no device, if their numbers are the same modulo `rails`. route() needs that there is one.
+  std::optional<Pair> unreachable(std::uint32_t rails = 1) const;
   // Links on the route between two members that may talk.
   std::uint32_t hops(std::uint32_t from, std::uint32_t to) const;
 

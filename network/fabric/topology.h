@@ -36,6 +36,7 @@ struct TreeStages {
   Duration trunk_latency{};
   std::uint32_t uplinks = 0;       // of a leaf; 0: as many as are needed
   std::uint32_t core_uplinks = 0;  // of a spine switch; likewise
+  bool has_spine = true;           // false: nothing joins the leaf switches (rail-only)
 };
 
 // Of a dragonfly.
@@ -110,7 +111,7 @@ using SwitchesAbove = std::array<std::uint32_t, 2>;
 
 // Pure functions of the parameters. Links are numbered 0 .. links-1 within an instance.
 struct TopologyShape {
-  std::span<const std::string_view> link_classes;  // "up", "down"; empty: those of the graph
+  std::span<const std::string_view> link_classes{};  // "up", "down"; empty: those of the graph
   std::uint32_t (*switches)(const TopologyParameters&);
   std::uint64_t (*links)(const TopologyParameters&);
   TopologyLink (*link)(const TopologyParameters&, std::uint32_t link);
@@ -126,6 +127,8 @@ struct TopologyShape {
   // The switches above a member that say, with the same of another member, which links join the two, but for those of
   // the members themselves. Null: nothing short does.
   std::optional<SwitchesAbove> (*above)(const TopologyParameters&, std::uint32_t member) = nullptr;
+  // Whether there is a way between members of different rails (TopologyOwn::rails). Null: there is.
+  bool (*joins_rails)(const TopologyParameters&) = nullptr;
 };
 
 enum class MemberKind : std::uint8_t { kDevice, kNic };
@@ -134,6 +137,9 @@ enum class MemberKind : std::uint8_t { kDevice, kNic };
 struct Members {
   MemberKind kind = MemberKind::kDevice;
   std::uint32_t count = 0;  // 0: not known yet
+  // NICs of a node, which are side by side: those of one number are a rail. Members of different rails need no way
+  // between them.
+  std::uint32_t rails = 1;
 };
 
 // Reads the keys that a topology has of its own. Reports what is wrong; what it leaves then is harmless.
@@ -151,6 +157,11 @@ struct Topology {
 // The axes of a grid; none of what is none.
 inline std::vector<GridAxis> axes_of(const Topology& topology, const TopologyParameters& parameters) {
   return topology.shape->axes == nullptr ? std::vector<GridAxis>() : topology.shape->axes(parameters);
+}
+
+// Whether the topology has a way between any two members, and not only between those of one rail.
+inline bool joins_rails(const Topology& topology, const TopologyParameters& parameters) {
+  return topology.shape->joins_rails == nullptr || topology.shape->joins_rails(parameters);
 }
 
 // Whether the links have figures of their own, so that `bandwidth` and `latency` mean nothing.

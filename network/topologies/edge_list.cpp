@@ -28,13 +28,21 @@ void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, Ro
   p.own.graph.route(from, to, p.routing.choices(route.ends, to), cross);
 }
 
+// Whether pairs of members that no links join are of different rails was checked when it was read.
+bool joins_rails(const TopologyParameters& p) { return !p.own.graph.unreachable(); }
+
 std::string switch_name(const TopologyParameters& p, std::uint32_t index) {
   return p.own.graph.spec().vertices[p.own.graph.spec().members() + index];
 }
 
 }  // namespace
 
-extern constinit const TopologyShape kEdgeListShape{{}, switches, links, link, route, switch_name};
+extern constinit const TopologyShape kEdgeListShape{.switches = switches,
+                                                        .links = links,
+                                                        .link = link,
+                                                        .route = route,
+                                                        .switch_name = switch_name,
+                                                        .joins_rails = joins_rails};
 
 void read_edge_list(Section& section, const Members& members, TopologyOwn& own) {
   own.graph = read_graph(section, members);

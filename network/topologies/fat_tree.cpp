@@ -5,7 +5,9 @@
 // its own, and each up-link of a spine switch to a core switch of its own; whoever chooses the way up has chosen the
 // way down.
 //
-// Rail-optimised: the same tree, but a leaf has the NICs of one rail: the i-th NIC of `leaf_ports` nodes.
+// Rail-optimised: the same tree, but a leaf has the NICs of one rail: the i-th NIC of `leaf_ports` nodes. Without a spine
+// it is rail-only (Wang et al., "Rail-only: a low-cost high-performance network for training LLMs with trillion
+// parameters", HOTI 2024): one leaf switch for each rail, and no way from rail to rail.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -60,7 +62,7 @@ struct Tree {
   static std::uint32_t filled_by(std::uint32_t below, double ratio) {
     return ceil_of(std::uint64_t{below} * kOne, static_cast<std::uint64_t>(thousandths(ratio)));
   }
-  bool has_spine() const { return leaves > 1; }
+  bool has_spine() const { return own.has_spine && leaves > 1; }
   bool has_core() const { return pods > 1; }
   std::uint32_t leaf_of(std::uint32_t member) const { return member / rails / ports * rails + member % rails; }
   std::uint32_t spine_of(std::uint32_t leaf) const { return leaf / pod_leaves; }
@@ -174,6 +176,9 @@ std::string switch_name(const TopologyParameters& p, std::uint32_t index) {
 template <Leaves kind>
 std::string problem(const TopologyParameters& p) {
   const Tree<kind> tree(p);
+  if (!tree.own.has_spine && tree.leaves > tree.rails)
+    return fmt::format("'spine: false' leaves {} leaf switches of each rail apart; with leaf_ports: {} there is one",
+                       tree.leaves / tree.rails, ceil_of(p.size, tree.rails));
   if (!tree.has_spine()) return {};
   const double ratio = tree.own.oversubscription;
   const std::string below = derived_bandwidth_problem("the links up from a leaf switch",
@@ -192,6 +197,12 @@ std::optional<SwitchesAbove> above(const TopologyParameters& p, std::uint32_t me
   const Tree<kind> tree(p);
   const std::uint32_t leaf = tree.leaf_of(member);
   return SwitchesAbove{leaf, tree.spine_of(leaf)};
+}
+
+template <Leaves kind>
+bool joins_rails(const TopologyParameters& p) {
+  const Tree<kind> tree(p);
+  return tree.own.has_spine || tree.leaves == 1;
 }
 
 void read_ratio(Section& section, std::string_view key, double& ratio, std::string_view meaning) {
@@ -218,17 +229,16 @@ constexpr TopologyShape kShape{.link_classes = kClasses,
                                .route = route<kind>,
                                .switch_name = switch_name<kind>,
                                .problem = problem<kind>,
-                               .above = above<kind>};
+                               .above = above<kind>,
+                               .joins_rails = joins_rails<kind>};
 
-}  // namespace
-
-extern constinit const TopologyShape kFatTreeShape = kShape<Leaves::kOfNeighbours>;
-extern constinit const TopologyShape kRailOptimisedShape = kShape<Leaves::kOfRails>;
-
-void read_fat_tree(Section& section, const Members&, TopologyOwn& own) {
-  TreeStages& tree = own.tree;
+void read_leaf_ports(Section& section, TreeStages& tree) {
   section.needs("leaf_ports", tree.leaf_ports, {1, kMostPorts},
                 "fat-tree, rail-optimised: number of members (of a rail: of nodes) under a leaf switch");
+}
+
+// What is above the leaf switches.
+void read_spine(Section& section, TreeStages& tree) {
   section.takes("pod_leaves", tree.pod_leaves, {0, kMostPorts},
                 "fat-tree, rail-optimised: number of leaf switches in a pod; 0: two levels, with one spine above all "
                 "leaf switches");
@@ -251,9 +261,37 @@ void read_fat_tree(Section& section, const Members&, TopologyOwn& own) {
   });
 }
 
+// Keys of what is above the leaf switches, where nothing is.
+void refuse_spine_keys(Section& section) {
+  for (const char* key : {"pod_leaves", "oversubscription", "core_oversubscription", "trunk_latency", "uplinks",
+                          "core_uplinks"}) {
+    section.know(key);
+    if (section.has(key))
+      section.error(key, fmt::format("'{}' means nothing with 'spine: false'", key), "leave it out");
+  }
+}
+
+}  // namespace
+
+extern constinit const TopologyShape kFatTreeShape = kShape<Leaves::kOfNeighbours>;
+extern constinit const TopologyShape kRailOptimisedShape = kShape<Leaves::kOfRails>;
+
+void read_fat_tree(Section& section, const Members&, TopologyOwn& own) {
+  read_leaf_ports(section, own.tree);
+  read_spine(section, own.tree);
+}
+
 void read_rail_optimised(Section& section, const Members& members, TopologyOwn& own) {
-  read_fat_tree(section, members, own);
+  read_leaf_ports(section, own.tree);
+  section.takes("spine", own.tree.has_spine,
+                "rail-optimised: whether a spine joins the leaf switches; false: rail-only, where messages change rails "
+                "over the fabric of a node");
+  section.when(own.tree.has_spine, [&] { read_spine(section, own.tree); });
+  if (!own.tree.has_spine) refuse_spine_keys(section);
   if (members.kind == MemberKind::kNic) return;  // as many rails as a node has NICs
+  if (!own.tree.has_spine)
+    section.error("spine", "'spine: false' leaves no way between the rails of devices",
+                  "leave it out; rails of NICs, in 'scale_out', may be apart, since devices of a node reach each other");
   section.needs("rails", own.rails, {1, kMostPorts},
                 "rail-optimised: number of devices in a node, each of which is on its own rail");
 }

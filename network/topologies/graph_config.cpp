@@ -212,15 +212,40 @@ void add_edges(GraphSpec& spec, std::span<const Edge> edges, Vertices& vertices,
   }
 }
 
-// A switch with one neighbour joins nothing: most likely its name is misspelt.
-void check_switches(const GraphSpec& spec, const Vertices& vertices, Diagnostics& diagnostics) {
+// Takes the links of NICs away that the node does not have, where `links` is written for more: as when `nics.count` is
+// lowered beside a shipped node. Returns the names at their other ends. A number that is out of line is an error later.
+std::set<std::string> leave_nics_out(std::vector<Edge>& edges, std::uint32_t nics, Section& section) {
+  std::set<std::uint32_t> named;
+  for (const Edge& edge : edges)
+    for (const std::string& name : {edge.from, edge.to})
+      if (const auto number = numbered(name, kNic)) named.insert(*number);
+  std::set<std::string> others;
+  if (named.size() <= nics || *named.rbegin() + 1 != named.size()) return others;
+  const auto is_left_out = [&](const std::string& name) { return numbered(name, kNic).value_or(0) >= nics; };
+  std::erase_if(edges, [&](const Edge& edge) {
+    const bool from = is_left_out(edge.from), to = is_left_out(edge.to);
+    if (from) others.insert(edge.to);
+    if (to) others.insert(edge.from);
+    return from || to;
+  });
+  const auto last = static_cast<std::uint32_t>(named.size() - 1);
+  section.warning("links",
+                  fmt::format("the node has {}, so the links of {}{} are left out", counted(nics, "NIC"), kNic,
+                              nics == last ? fmt::format("{}", nics) : fmt::format("{} to {}{}", nics, kNic, last)),
+                  "`nics.count` says how many NICs there are; they are numbered from 0");
+  return others;
+}
+
+// A switch with one neighbour joins nothing: most likely its name is misspelt. Those `known` have lost another.
+void check_switches(const GraphSpec& spec, const Vertices& vertices, const std::set<std::string>& known,
+                    Diagnostics& diagnostics) {
   std::vector<std::set<std::uint32_t>> neighbours(spec.vertices.size());
   for (const GraphLink& link : spec.links) {
     neighbours[link.from].insert(link.to);
     neighbours[link.to].insert(link.from);
   }
   for (std::uint32_t vertex = spec.members(); vertex < spec.vertex_count(); ++vertex) {
-    if (neighbours[vertex].size() > 1) continue;
+    if (neighbours[vertex].size() > 1 || known.contains(spec.vertices[vertex])) continue;
     std::vector<std::string> others = spec.vertices;
     others.erase(others.begin() + vertex);
     const std::string near = nearest_name(spec.vertices[vertex], others);
@@ -230,7 +255,8 @@ void check_switches(const GraphSpec& spec, const Vertices& vertices, Diagnostics
   }
 }
 
-RoutedGraph graph_of(std::span<const Edge> edges, const GraphMembers& members, Section& section) {
+RoutedGraph graph_of(std::span<const Edge> edges, const GraphMembers& members, Section& section,
+                     const std::set<std::string>& known = {}) {
   Diagnostics& diagnostics = section.context().diagnostics();
   const std::size_t errors = diagnostics.error_count();
   if (std::uint64_t{members.devices} + members.nics > kMostGraphVertices) {
@@ -241,12 +267,14 @@ RoutedGraph graph_of(std::span<const Edge> edges, const GraphMembers& members, S
   GraphSpec spec;
   Vertices vertices(spec, members, diagnostics);
   add_edges(spec, edges, vertices, diagnostics);
-  if (diagnostics.error_count() == errors) check_switches(spec, vertices, diagnostics);
+  if (diagnostics.error_count() == errors) check_switches(spec, vertices, known, diagnostics);
   if (spec.vertices.size() > kMostGraphVertices)
     section.error("links", fmt::format("the links join {} vertices; at most {} are possible", spec.vertices.size(),
                                        kMostGraphVertices));
   if (diagnostics.error_count() != errors) return {};
-  return routed(std::move(spec), section, "links");
+  for (const std::string& name : spec.link_classes)
+    spec.class_keys.push_back(fmt::format("{}.classes.{}.bandwidth", section.path(), name));
+  return routed(std::move(spec), section, "links", members.rails);
 }
 
 // The vertices that the links lead to from one, whatever passes messages on.
@@ -262,9 +290,12 @@ std::set<std::uint32_t> joined_to(const GraphSpec& spec, std::uint32_t start, bo
 }
 
 std::string why_unreachable(const GraphSpec& spec, const RoutedGraph::Pair& pair) {
-  for (const std::uint32_t end : {pair.from, pair.to})
-    if (joined_to(spec, end, true).size() == 1)
-      return fmt::format("no link names {}; join it to a switch or to another device", spec.vertices[end]);
+  for (const std::uint32_t end : {pair.from, pair.to}) {
+    if (joined_to(spec, end, true).size() > 1) continue;
+    const bool is_nic = end >= spec.devices && spec.devices > 0;
+    return fmt::format("no link names {}; join it to a switch or to another device{}", spec.vertices[end],
+                       is_nic ? ", or lower `nics.count`" : "");
+  }
   if (!joined_to(spec, pair.from, true).contains(pair.to))
     return "nothing joins the parts that they are in; add a link";
   if (!joined_to(spec, pair.from, false).contains(pair.to))
@@ -276,9 +307,11 @@ std::string why_unreachable(const GraphSpec& spec, const RoutedGraph::Pair& pair
 
 RoutedGraph read_graph(Section& section, const GraphMembers& members) {
   const std::size_t errors = section.errors();
-  const std::vector<Edge> edges = read_edges(section);
+  std::vector<Edge> edges = read_edges(section);
   if (!section.sound(errors)) return {};
-  return graph_of(edges, members, section);
+  if (members.nics == 0) return graph_of(edges, members, section);
+  const std::set<std::string> known = leave_nics_out(edges, members.nics, section);
+  return graph_of(edges, members, section, known);
 }
 
 RoutedGraph read_graph(Section& section, const Members& members) {
@@ -297,12 +330,12 @@ RoutedGraph read_graph(Section& section, const Members& members) {
     return {};
   }
   if (members.count != 0) count = std::min(count, members.count);
-  return graph_of(edges, devices ? GraphMembers{count, 0} : GraphMembers{0, count}, section);
+  return graph_of(edges, devices ? GraphMembers{count, 0} : GraphMembers{0, count, members.rails}, section);
 }
 
-RoutedGraph routed(GraphSpec spec, Section& section, std::string_view key) {
+RoutedGraph routed(GraphSpec spec, Section& section, std::string_view key, std::uint32_t rails) {
   RoutedGraph graph(std::move(spec));
-  const auto pair = graph.unreachable();
+  const auto pair = graph.unreachable(rails);
   if (!pair) return graph;
   const GraphSpec& s = graph.spec();
   section.error(key, fmt::format("no way leads from {} to {}", s.vertices[pair->from], s.vertices[pair->to]),

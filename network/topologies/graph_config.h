@@ -15,6 +15,7 @@ namespace orrery::network {
 struct GraphMembers {
   std::uint32_t devices = 0;
   std::uint32_t nics = 0;
+  std::uint32_t rails = 1;  // as Members::rails
 };
 
 // Reads `links`, a list of {from, to, bandwidth, efficiency, link, latency, count, class, directed}. Vertices are
@@ -23,7 +24,8 @@ RoutedGraph read_graph(Section& section, const GraphMembers& members);
 // With members of one kind, as many as `links` names; those beyond the count, if that is known, are refused.
 RoutedGraph read_graph(Section& section, const Members& members);
 
-// The graph with its routes; empty, and reported at `key`, where members that may talk have no route.
-RoutedGraph routed(GraphSpec spec, Section& section, std::string_view key);
+// The graph with its routes; empty, and reported at `key`, where members that may talk have no route. `rails` as
+// Members::rails.
+RoutedGraph routed(GraphSpec spec, Section& section, std::string_view key, std::uint32_t rails = 1);
 
 }  // namespace orrery::network

@@ -18,7 +18,7 @@
 #include "core/config/quantity_text.h"
 #include "core/draw.h"
 #include "core/error.h"
-#include "workload/chakra/file.h"
+#include "core/files/read_file.h"
 
 namespace orrery::study {
 namespace {
@@ -39,7 +39,7 @@ ConfigValue value_at(ConfigValue::Kind kind, Location where, std::string_view te
 // A line is a list; a file of one line is that one.
 ConfigValue read_share_csv(const std::string& path) {
   ConfigValue rows = value_at(ConfigValue::Kind::kList, {path});
-  const std::string text = workload::read_file(path);
+  const std::string text = read_text(path);
   CsvLines lines(text);
   while (const std::optional<CsvLine> line = lines.next()) {
     const std::vector<CsvCell> cells = line->cells();

@@ -16,6 +16,7 @@
 #include "study/benchmark/bound.h"
 #include "study/benchmark/shares.h"
 #include "system/plans/group_library.h"
+#include "system/plans/plans.h"
 #include "workload/matching/matching.h"
 
 namespace orrery::study {
@@ -37,7 +38,7 @@ struct Benchmark {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(devices.size()); }
 };
 
-using Look = std::function<void(Time finish, std::span<const network::LinkUsage>)>;
+using Look = std::function<void(Time finish, const system::Simulation&)>;
 
 // Runs the operation once and shows the end to `look`.
 void simulate(const Benchmark& benchmark, Bytes size, const system::SimulationProgress& progress, const Look& look) {
@@ -48,7 +49,7 @@ void simulate(const Benchmark& benchmark, Bytes size, const system::SimulationPr
   system::Simulation simulation({job, matching, experiment.fabric, experiment.devices, benchmark.devices},
                                 experiment.simulation, experiment::network_of(experiment), nobody);
   const Time finish = simulation.run(progress).finish;
-  look(finish, simulation.link_usage());
+  look(finish, simulation);
 }
 
 // The time of the same messages with about a byte in each.
@@ -56,7 +57,7 @@ Duration latency_of(const Benchmark& benchmark, const system::SimulationProgress
   const Bytes size = Bytes(benchmark.experiment.simulation.collectives.chunks) * benchmark.ranks();
   Duration latency{};
   simulate(benchmark, benchmark.operation.kind ? size : Bytes(1), progress,
-           [&](Time finish, std::span<const network::LinkUsage>) { latency = finish.time_since_epoch(); });
+           [&](Time finish, const system::Simulation&) { latency = finish.time_since_epoch(); });
   return latency;
 }
 
@@ -211,7 +212,9 @@ CollectiveRow measure(const Benchmark& benchmark, Bytes size, const Choices& cho
   CollectiveRow row;
   row.bytes = size;
   row.count = float_count(benchmark.operation, size, benchmark.ranks());
-  simulate(benchmark, size, progress, [&](Time finish, std::span<const network::LinkUsage> usage) {
+  simulate(benchmark, size, progress, [&](Time finish, const system::Simulation& simulation) {
+    const std::vector<network::LinkUsage> usage = simulation.link_usage();
+    row.balanced_in_vain = simulation.plans().balanced_in_vain();
     row.time = finish.time_since_epoch();
     row.algorithm_bandwidth = size == Bytes(0) ? 0 : static_cast<double>(size.count()) / seconds(finish);
     row.bus_bandwidth = row.algorithm_bandwidth * bus_factor(benchmark.operation, benchmark.ranks());
@@ -253,6 +256,17 @@ void warn_of_overload(const CollectiveTable& table, Diagnostics& diagnostics) {
       "share them: --set network.model=flow");
 }
 
+// Says so where no size gains by orders of its own that its chunks could take through the dimensions.
+void warn_of_idle_themis(const CollectiveTable& table, Diagnostics& diagnostics) {
+  if (table.rows.empty() || !std::ranges::all_of(table.rows, &CollectiveRow::balanced_in_vain)) return;
+  diagnostics.warning(
+      {table.cluster},
+      fmt::format("'dimension_order: themis' changes nothing: {} ends no sooner if its chunks go through "
+                  "the dimensions in orders of their own",
+                  table.operation),
+      "leave it out; more chunks, or dimensions of other bandwidths, may change that");
+}
+
 // The machine, and who of it takes part.
 struct Machine {
   Machine(const CollectiveQuestion& question, const BenchmarkOperation& operation, const ConfigFiles& files,
@@ -292,6 +306,7 @@ CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperati
       table.rows.back().least = least_time(operation, size, machine.experiment.fabric, machine.devices);
   }
   warn_of_overload(table, diagnostics);
+  warn_of_idle_themis(table, diagnostics);
   table.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   return table;
 }

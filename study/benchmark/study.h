@@ -54,6 +54,7 @@ struct CollectiveRow {
   LinkOverload overload;
   std::optional<Duration> least{};                 // least_time(), if the question asked for it
   std::optional<report::TimeInterval> interval{};  // how sure it is, as far as the like was measured
+  bool balanced_in_vain = false;                   // system::CollectivePlans::balanced_in_vain()
 };
 
 struct CollectiveTable {

@@ -227,12 +227,17 @@ std::string errors_text(const Calibration& calibration) {
 
 }  // namespace
 
-Calibration calibrate(const CalibrationQuestion& question, const ConfigFiles& files) {
+Calibration calibrate(const CalibrationQuestion& question, const ConfigFiles& files, const WorkProgress& progress) {
+  constexpr std::uint64_t kFits = 3;  // to all rows and to each half
+  const auto tell = [&](std::uint64_t done) {
+    if (progress) progress(done, kFits);
+  };
   Diagnostics diagnostics;
   Calibration calibration;
   calibration.data = read_calibration(question, files, diagnostics);
   const CalibrationData& data = calibration.data;
   warn_of_links(question.log, data, diagnostics);
+  tell(0);
   calibration.fit = fit_nccl_constants(data, data.rows);
   if (calibration.fit.fitted.empty())
     throw InputError({question.log}, fmt::format("its {} rows determine no constant", data.rows.size()),
@@ -241,11 +246,13 @@ Calibration calibrate(const CalibrationQuestion& question, const ConfigFiles& fi
     calibration.rows.push_back({row, predicted_seconds(data, row, data.constants),
                                 predicted_seconds(data, row, calibration.fit.constants), 0});
   const auto halves = every_other(data);
+  tell(1);
   calibration.held_out = halves[1].size() >= kLeastHeldOut;
   for (std::size_t half = 0; calibration.held_out && half < halves.size(); ++half) {
     const NcclFit fit = fit_nccl_constants(data, halves[1 - half]);
     for (std::size_t i = half; i < data.rows.size(); i += 2)
       calibration.rows[i].without_it = predicted_seconds(data, data.rows[i], fit.constants);
+    tell(2 + half);
   }
   warn_of_worse(question.log, calibration, diagnostics);
   warn_of_odd(question.log, calibration.fit, diagnostics);

@@ -11,6 +11,7 @@
 
 #include "core/config/tree.h"
 #include "core/error.h"
+#include "core/in_parallel.h"
 #include "study/calibrate/data.h"
 #include "study/calibrate/fit.h"
 #include "study/errors.h"
@@ -33,8 +34,9 @@ struct Calibration {
   std::vector<Problem> warnings;
 };
 
-// Throws InputError: what read_calibration() throws, and when the log determines nothing.
-Calibration calibrate(const CalibrationQuestion& question, const ConfigFiles& files);
+// Throws InputError: what read_calibration() throws, and when the log determines nothing. `progress` is told of the
+// fits.
+Calibration calibrate(const CalibrationQuestion& question, const ConfigFiles& files, const WorkProgress& progress = {});
 
 // The constants, what is not determined, and the errors before and after.
 std::string calibration_text(const CalibrationQuestion& question, const Calibration& calibration);

@@ -2,13 +2,15 @@
 #include "study/calibrate/data.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/config/config.h"
+#include "core/files/read_file.h"
 #include "study/nccl_tests/log.h"
 
 namespace orrery::study {
@@ -17,19 +19,7 @@ namespace {
 constexpr std::size_t kLargestLog = 64u << 20;
 
 std::string log_text(const std::string& path) {
-  std::error_code code;
-  if (std::filesystem::is_directory(path, code)) throw InputError({path}, "is a folder; expected a log of nccl-tests");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw InputError({path}, "cannot be read", "name the file with what nccl-tests printed");
-  std::string text;
-  std::vector<char> part(1 << 16);
-  do {
-    stream.read(part.data(), static_cast<std::streamsize>(part.size()));
-    text.append(part.data(), static_cast<std::size_t>(stream.gcount()));
-    if (text.size() > kLargestLog) throw InputError({path}, "is larger than 64 MiB; expected a log of nccl-tests");
-  } while (stream);
-  if (stream.bad()) throw InputError({path}, "cannot be read");
-  return text;
+  return read_text(path, {.most = kLargestLog, .what = "a log of nccl-tests"});
 }
 
 bool sets(const CollectiveQuestion& question, std::string_view key) {
@@ -55,10 +45,26 @@ class DataReader {
     if (data_.rows.empty())
       throw InputError({question_.log}, fmt::format("none of its {} rows has an {} time", untimed_, side_name()),
                        question_.in_place ? "leave --in-place out" : "--in-place takes the other column");
+    reduce();
     return std::move(data_);
   }
 
  private:
+  void reduce() {
+    const std::size_t all = data_.rows.size();
+    data_.rows = medians_of(std::move(data_.rows));
+    if (data_.rows.size() < all)
+      diagnostics_.warning({question_.log},
+                           fmt::format("{} rows are more than a fit takes; it takes {}, each the "
+                                       "median of all of its size",
+                                       all, data_.rows.size()),
+                           "errors and standard errors are those of the medians");
+  }
+
+  const NcclRow::Side& side_of(const NcclRow& row) const {
+    return question_.in_place ? row.in_place : row.out_of_place;
+  }
+
   std::string_view side_name() const { return question_.in_place ? "in-place" : "out-of-place"; }
 
   void check_version() const {
@@ -74,18 +80,18 @@ class DataReader {
     if (table.groups > 1)
       throw InputError(where,
                        fmt::format("{} groups of ranks ran beside one another; one alone is expected", table.groups));
-    add_benchmark(table, operation, where);
-    bool any = false;
-    for (const NcclRow& row : table.rows) {
-      const NcclRow::Side& side = question_.in_place ? row.in_place : row.out_of_place;
-      if (!side.time || row.bytes.count() <= 0) {
-        ++untimed_;
-        continue;
-      }
-      data_.rows.push_back({data_.benchmarks.size() - 1, row.bytes, seconds(*side.time)});
-      any = true;
+    const auto is_timed = [&](const NcclRow& row) { return side_of(row).time && row.bytes.count() > 0; };
+    if (std::ranges::none_of(table.rows, is_timed)) {
+      untimed_ += table.rows.size();
+      return;
     }
-    if (!any) data_.benchmarks.pop_back();
+    const std::size_t benchmark = benchmark_of(table, operation, where);
+    for (const NcclRow& row : table.rows) {
+      if (is_timed(row))
+        data_.rows.push_back({benchmark, row.bytes, seconds(*side_of(row).time)});
+      else
+        ++untimed_;
+    }
   }
 
   BenchmarkOperation operation_of(const NcclTable& table, const Location& where) const {
@@ -138,9 +144,21 @@ class DataReader {
     diagnostics_.warning(where, std::move(message), std::move(hint));
   }
 
-  void add_benchmark(const NcclTable& table, const BenchmarkOperation& operation, const Location& where) {
-    Diagnostics reading;
+  // Tables of the same operation, launch and release share theirs.
+  std::size_t benchmark_of(const NcclTable& table, const BenchmarkOperation& operation, const Location& where) {
     const CollectiveQuestion machine = question_of(table, where);
+    const std::string kind = fmt::format("{} {} {}", operation.name, machine.launch, fmt::join(machine.settings, " "));
+    const auto [known, is_new] = benchmarks_.try_emplace(kind, data_.benchmarks.size());
+    if (is_new)
+      add_benchmark(machine, table, operation, where);
+    else
+      check_ranks(table, data_.ranks, data_.nodes, where);
+    return known->second;
+  }
+
+  void add_benchmark(const CollectiveQuestion& machine, const NcclTable& table, const BenchmarkOperation& operation,
+                     const Location& where) {
+    Diagnostics reading;
     const experiment::Experiment experiment = read_question(machine, operation, files_, reading);
     for (const Problem& problem : reading.problems()) note(problem.where, problem.message, problem.hint);
     const std::vector<DeviceId> devices = benchmark_devices(machine, experiment.fabric);
@@ -180,10 +198,28 @@ class DataReader {
   const ConfigFiles& files_;
   Diagnostics& diagnostics_;
   CalibrationData data_;
+  std::map<std::string, std::size_t> benchmarks_;  // by kind of tables
   std::size_t untimed_ = 0;
 };
 
 }  // namespace
+
+std::vector<CalibrationRow> medians_of(std::vector<CalibrationRow> rows, std::size_t most) {
+  if (rows.size() <= most) return rows;
+  std::ranges::sort(rows, {}, [](const CalibrationRow& row) { return std::tuple(row.table, row.bytes, row.seconds); });
+  std::vector<CalibrationRow> medians;
+  for (auto begin = rows.begin(); begin != rows.end();) {
+    const auto end = std::find_if(begin, rows.end(), [&](const CalibrationRow& row) {
+      return row.table != begin->table || row.bytes != begin->bytes;
+    });
+    medians.push_back(begin[(end - begin) / 2]);
+    begin = end;
+  }
+  const std::size_t every = (medians.size() + most - 1) / most;
+  std::vector<CalibrationRow> taken;
+  for (std::size_t i = every / 2; i < medians.size(); i += every) taken.push_back(medians[i]);
+  return taken;
+}
 
 CalibrationData read_calibration(const CalibrationQuestion& question, const ConfigFiles& files,
                                  Diagnostics& diagnostics) {

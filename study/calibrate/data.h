@@ -32,7 +32,7 @@ struct CalibrationRow {
 };
 
 struct CalibrationData {
-  std::vector<NcclBenchmark> benchmarks;   // one for each table with rows
+  std::vector<NcclBenchmark> benchmarks;   // one for each kind of tables with rows
   std::vector<CalibrationRow> rows;        // at least one
   collectives::NcclConstants constants;    // of the library, with those of the cluster
   collectives::NcclConstantList measured;  // those of the cluster
@@ -41,6 +41,13 @@ struct CalibrationData {
   std::uint32_t nodes = 1;
   std::uint32_t ranks = 0;
 };
+
+// The most rows that a fit takes; it looks at each of them thousands of times.
+inline constexpr std::size_t kMostCalibrationRows = 1000;
+
+// Of more rows, the median time of each size of a benchmark; of more sizes, one of several neighbours. Ascending by
+// benchmark and size.
+std::vector<CalibrationRow> medians_of(std::vector<CalibrationRow> rows, std::size_t most = kMostCalibrationRows);
 
 // Throws InputError: a log without such rows, of another number of ranks, of an operation that is not known or not
 // timed. What was assumed or left out are warnings.

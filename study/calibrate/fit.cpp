@@ -286,6 +286,7 @@ class NcclFitter {
   // Offers the constants that the algorithms tell apart, whichever of them is the fastest.
   void offer() {
     unfitted_.clear();
+    held_.clear();
     stand_ins_.clear();
     const Numbers all = preferred();
     std::vector<Column> columns;
@@ -313,6 +314,7 @@ class NcclFitter {
         continue;
       }
       unfitted_.push_back(number);
+      if (!left.on.empty()) held_.push_back(number);
       std::erase(offered, number);
     }
     const bool any = offered.size() < before.size();
@@ -331,6 +333,7 @@ class NcclFitter {
     }
     if (worst == offered.size()) return false;
     unfitted_.push_back(offered[worst]);
+    held_.push_back(offered[worst]);
     offered.erase(offered.begin() + static_cast<std::ptrdiff_t>(worst));
     fit_.offer(std::move(offered));
     return true;
@@ -357,14 +360,46 @@ class NcclFitter {
     return unfitted;
   }
 
+  // How much larger the standard error of each offered constant is when the constants that the fit holds at their
+  // start, but that rows depend on, are known only as well as a prior says: of constants that trade off, whoever moved
+  // may have moved for the other. 1 where nothing is held.
+  std::vector<double> growth_of_errors() const {
+    const Numbers& offered = fit_.offered();
+    std::vector<Column> columns = effects_of(offered);
+    std::vector<std::size_t> free;
+    std::vector<Column> slopes;  // derivatives, of logarithms of times by logarithms of constants
+    double error = 0;            // of a row: what the fit's own spreads say
+    const auto add = [&](std::size_t number, Column column) {
+      const bool from_nothing = fit_.now().value(number) == 0;
+      for (double& effect : column) effect /= from_nothing ? kStep : 2 * kStep;
+      slopes.push_back(std::move(column));
+    };
+    for (std::size_t i = 0; i < offered.size(); ++i) {
+      if (!std::isfinite(fit_.result().spread[i]) || is_in(gives_way_, offered[i])) continue;
+      free.push_back(i);
+      add(offered[i], std::move(columns[i]));
+    }
+    std::vector<double> growth(offered.size(), 1);
+    if (free.empty()) return growth;
+    const std::vector<double> alone = marginal_errors(slopes, free.size(), 1, kPrior);
+    for (std::size_t i = 0; i < free.size() && error == 0; ++i)
+      if (alone[i] > 0) error = fit_.result().spread[free[i]] / alone[i];
+    for (const std::size_t number : held_) add(number, effect_on_rows(data_, rows_, fit_.now(), number));
+    if (error == 0 || held_.empty()) return growth;
+    const std::vector<double> all = marginal_errors(slopes, free.size(), error, kPrior);
+    for (std::size_t i = 0; i < free.size(); ++i) growth[free[i]] = std::max(1.0, all[i] / (alone[i] * error));
+    return growth;
+  }
+
   NcclFit report() const {
     const Numbers& offered = fit_.offered();
+    const std::vector<double> growth = growth_of_errors();
     NcclFit fit;
     fit.constants = fit_.start();
     for (std::size_t i = 0; i < offered.size(); ++i) {
       const double after = rounded_to_digits(fit_.now().value(offered[i]), kDigits);
       fit.constants.set(offered[i], after);
-      fit.fitted.push_back({offered[i], fit_.start().value(offered[i]), after, fit_.spread_of(i),
+      fit.fitted.push_back({offered[i], fit_.start().value(offered[i]), after, fit_.spread_of(i) * growth[i],
                             fit_.result().at_bound[i], is_in(gives_way_, offered[i])});
     }
     for (const auto& [a, b] : fit_.result().correlated) fit.correlated.emplace_back(offered[a], offered[b]);
@@ -382,6 +417,7 @@ class NcclFitter {
   Numbers stand_ins_;  // of these too: each moves for others that act as it does
   Numbers exhausted_;
   Numbers unfitted_;
+  Numbers held_;  // of these, those that rows depend on, but that have little effect for themselves
 };
 
 }  // namespace

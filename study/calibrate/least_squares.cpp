@@ -7,6 +7,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
@@ -372,6 +373,19 @@ FitResult fit_constants(const FitProblem& problem) {
   result.rms_after = rms(here);
   result.cost = here.cost;
   return result;
+}
+
+std::vector<double> marginal_errors(std::span<const std::vector<double>> columns, std::size_t free, double error,
+                                    double held) {
+  const Index size = index(columns.size());
+  MatrixXd slopes(columns.empty() ? 0 : index(columns.front().size()), size);
+  for (Index j = 0; j < size; ++j) slopes.col(j) = VectorXd::Map(columns[place(j)].data(), slopes.rows());
+  MatrixXd information = slopes.transpose() * slopes / (error * error);
+  for (Index j = index(free); j < size; ++j) information(j, j) += 1 / (held * held);
+  const MatrixXd covariance = information.ldlt().solve(MatrixXd::Identity(size, size));
+  std::vector<double> errors(free);
+  for (std::size_t j = 0; j < free; ++j) errors[j] = std::sqrt(std::max(0.0, covariance(index(j), index(j))));
+  return errors;
 }
 
 ColumnChoice independent_columns(std::span<const std::vector<double>> columns, double share) {

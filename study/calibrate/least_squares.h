@@ -62,6 +62,12 @@ struct FitResult {
 // when values beside an accepted one have none.
 FitResult fit_constants(const FitProblem& problem);
 
+// Standard errors of the first `free` coordinates, whose columns are the derivatives of the residuals and which the
+// residuals determine, where each residual has the error `error`, and the other coordinates, which a fit holds, are
+// known to `held` only: the square roots of the diagonal of the inverse of all columns' normal equations.
+std::vector<double> marginal_errors(std::span<const std::vector<double>> columns, std::size_t free, double error,
+                                    double held);
+
 struct DependentColumn {
   std::size_t column = 0;
   std::vector<std::size_t> on;  // the kept ones that it is a combination of; empty: all zeros

@@ -2,6 +2,7 @@
 #include "study/compare/compare.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -35,9 +36,46 @@ std::string ratio_text(double value, double first) {
 
 std::string signed_time(double seconds) { return (seconds < 0 ? "-" : "+") + time_text(std::abs(seconds)); }
 
+// Figures beside the times that differ: what the job needs, reaches and costs.
+std::vector<SettingDifference> differing_figures(const report::Result& first, const report::Result& second) {
+  constexpr std::array<std::string_view, 12> kOther = {"experiment", "provenance",   "simulation",   "links",
+                                                       "culprits",   "warnings",     "breakdown",    "kernels",
+                                                       "interval",   "link_classes", "busiest_link", "critical_path"};
+  const auto figures_of = [&](const report::Result& result) {
+    nlohmann::ordered_json document = report::to_json(result, true);
+    for (const std::string_view key : kOther) document.erase(std::string(key));
+    return document.flatten();
+  };
+  const nlohmann::ordered_json left = figures_of(first), right = figures_of(second);
+  std::vector<SettingDifference> differences;
+  for (const auto& [path, value] : left.items()) {
+    const auto other = right.find(path);
+    if (other == right.end() || *other == value) continue;
+    std::string name = path.substr(1);
+    std::ranges::replace(name, '/', '.');
+    differences.push_back({std::move(name), value.dump(), other->dump()});
+  }
+  return differences;
+}
+
+// Below "no difference": why, and what differs nevertheless.
+std::string no_difference_text(const NamedResult& run, const NamedResult& first) {
+  constexpr std::size_t kMost = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, run.reasons.size()); ++i)
+    text += report::wrapped(to_text(run.reasons[i]));
+  if (run.reasons.size() > kMost) text += fmt::format("  {} more reasons with --json\n", run.reasons.size() - kMost);
+  const std::vector<SettingDifference> figures = differing_figures(*first.result, *run.result);
+  std::string others;
+  for (std::size_t i = 0; i < std::min(kMost, figures.size()); ++i)
+    others += fmt::format("{} {} {} -> {}", i == 0 ? "" : ",", figures[i].key, figures[i].first, figures[i].second);
+  if (!others.empty()) text += report::wrapped(fmt::format("but not alike:{}", others));
+  return text;
+}
+
 // "12 ms slower: exposed communication (tensor) +11 ms, idle +1 ms".
 std::string explanation(const NamedResult& run, const std::map<std::string, double>& parts,
-                        const std::map<std::string, double>& first, double difference) {
+                        const std::map<std::string, double>& first, double difference, const NamedResult& first_run) {
   constexpr std::size_t kShown = 3;
   std::vector<std::pair<double, std::string>> changes;
   for (const auto& [name, time] : parts) changes.emplace_back(time - (first.contains(name) ? first.at(name) : 0), name);
@@ -46,7 +84,8 @@ std::string explanation(const NamedResult& run, const std::map<std::string, doub
   std::erase_if(changes, [](const auto& change) { return std::abs(change.first) < 1e-12; });
   std::ranges::stable_sort(changes, std::ranges::greater{}, [](const auto& change) { return std::abs(change.first); });
   if (changes.empty() || difference == 0)
-    return fmt::format("{}: no difference in the iteration time\n", printable(run.name));
+    return fmt::format("{}: no difference in the iteration time\n", printable(run.name)) +
+           no_difference_text(run, first_run);
   std::string text = fmt::format("{}: {} {}:", printable(run.name), time_text(std::abs(difference)),
                                  difference < 0 ? "faster" : "slower");
   for (std::size_t i = 0; i < std::min(kShown, changes.size()); ++i)
@@ -222,7 +261,8 @@ std::string comparison_text(const std::vector<NamedResult>& runs) {
             [&, &part = name](std::size_t i) { return parts[i].contains(part) ? parts[i].at(part) : 0.0; });
   std::string text = table.text() + "\n";
   for (std::size_t i = 1; i < runs.size(); ++i)
-    text += explanation(runs[i], parts[i], parts[0], seconds(runs[i].result->finish) - seconds(runs[0].result->finish));
+    text += explanation(runs[i], parts[i], parts[0], seconds(runs[i].result->finish) - seconds(runs[0].result->finish),
+                        runs[0]);
   if (runs.size() != 2) return text;
   text += settings_text(runs);
   return text + operations_text(runs, text);
@@ -236,6 +276,8 @@ nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs) {
     nlohmann::ordered_json parts = nlohmann::ordered_json::object();
     for (const report::Part& part : report::mean_parts(*run.result)) parts[part.name] = part.seconds;
     list.push_back({{"name", run.name}, {"time_s", time}, {"ratio", first > 0 ? time / first : 1}, {"parts_s", parts}});
+    for (const NoDifference& one : run.reasons)
+      list.back()["no_difference"].push_back({{"keys", one.keys}, {"reason", one.reason}, {"remedy", one.remedy}});
   }
   nlohmann::ordered_json document = {{"schema", "orrery.comparison/1"}, {"runs", std::move(list)}};
   if (runs.size() != 2) return document;

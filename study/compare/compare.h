@@ -12,6 +12,7 @@
 #include "core/units.h"
 #include "report/critical_path.h"
 #include "report/result.h"
+#include "study/compare/no_difference.h"
 
 namespace orrery::study {
 
@@ -19,6 +20,7 @@ struct NamedResult {
   std::string name;
   const report::Result* result = nullptr;  // outlives the comparison
   std::optional<report::CriticalPath> path{};
+  std::vector<NoDifference> reasons{};  // of one that takes as long as the first: why nothing comes of what differs
 };
 
 // A key of the resolved configurations whose values differ; "-" stands for none.

@@ -109,25 +109,6 @@ std::string resources_text(const Explanation& explanation) {
   return text;
 }
 
-// Lines of at most kWidth columns, broken at blanks and indented.
-std::string wrapped(std::string_view text) {
-  constexpr std::string_view kFirst = "  ", kNext = "    ";
-  std::string lines, line(kFirst);
-  bool is_empty = true;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::string_view word = text.substr(at, text.find(' ', at) - at);
-    at += word.size() + 1;
-    if (!is_empty && line.size() + 1 + word.size() > kWidth) {
-      lines += line + "\n";
-      line = kNext;
-      is_empty = true;
-    }
-    line.append(is_empty ? "" : " ").append(word);
-    is_empty = false;
-  }
-  return lines + line + "\n";
-}
-
 std::string changes_text(const Explanation& explanation) {
   if (explanation.changes.empty()) return {};
   const auto shown = std::span(explanation.changes).first(std::min(explanation.changes.size(), kMostChanges));
@@ -139,7 +120,7 @@ std::string changes_text(const Explanation& explanation) {
     constexpr std::size_t kFigures = 25, kOfRun = 17;  // columns that they take
     const std::size_t taken = widest + kFigures + (explanation.base.run ? kOfRun : 0);
     if (!change.ran() && taken + change.refusal.size() > kWidth) {
-      beneath += wrapped(fmt::format("{} not simulated: {}", change.name, printable(change.refusal)));
+      beneath += report::wrapped(fmt::format("{} not simulated: {}", change.name, printable(change.refusal)));
       continue;
     }
     names.push_back(change.name);

@@ -7,9 +7,9 @@
 #include "core/config/csv_lines.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
-#include "core/input_files.h"
+#include "core/files/input_files.h"
 #include "study/interval/interval.h"
-#include "workload/chakra/file.h"
+#include "core/files/read_file.h"
 
 namespace orrery::study {
 namespace {
@@ -89,7 +89,7 @@ std::vector<MeasuredError> shipped_errors(const RunSchema& schema, const ConfigF
   if (!std::filesystem::exists(file)) return {};
   note_input(file, InputKind::kConfiguration);
   Diagnostics diagnostics;
-  std::vector<MeasuredError> errors = read_errors_csv(workload::read_file(file), file, schema, diagnostics);
+  std::vector<MeasuredError> errors = read_errors_csv(read_text(file), file, schema, diagnostics);
   diagnostics.throw_if_errors();
   return errors;
 }

@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <optional>
+#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
 #include "core/error.h"
+#include "core/files/read_file.h"
 
 namespace orrery::study {
 namespace {
@@ -29,12 +30,11 @@ constexpr std::size_t kLogLines = 10;
 
 // The last lines of a task's log, as far as they are few.
 std::string last_lines(const std::string& file) {
-  constexpr std::streamoff kMost = 4096;
-  std::ifstream in(file, std::ios::binary | std::ios::ate);
-  if (!in) return "  (there is none)";
-  const std::streamoff size = in.tellg();
-  in.seekg(std::max<std::streamoff>(0, size - kMost));
+  constexpr std::size_t kMost = 4096;
+  const std::optional<std::string> text = ending_of_file(file, kMost);
+  if (!text) return "  (there is none)";
   std::vector<std::string> lines;
+  std::istringstream in(*text);
   for (std::string line; std::getline(in, line);) lines.push_back("  " + printable(line, 400));
   if (lines.empty()) return "  (it is empty)";
   if (lines.size() > kLogLines) lines.erase(lines.begin(), lines.end() - kLogLines);

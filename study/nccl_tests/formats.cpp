@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config/csv_lines.h"
+#include "core/files/json.h"
 #include "study/nccl_tests/reader.h"
 
 namespace orrery::study {
@@ -111,7 +112,12 @@ std::optional<std::vector<NcclTable>> read_collective_json(std::string_view text
                                                            Diagnostics& diagnostics) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos || text[start] != '{') return std::nullopt;
-  const json document = json::parse(text, nullptr, false);
+  json document;
+  try {
+    document = parse_json(text);
+  } catch (const JsonError&) {
+    return std::nullopt;
+  }
   if (!document.is_object()) return std::nullopt;
   std::vector<NcclTable> none;
   const auto schema = document.find("schema");

@@ -2,9 +2,9 @@
 #include "study/search/bound.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <limits>
+#include <set>
+#include <span>
 
 #include "system/plans/group_library.h"
 #include "workload/training/program/generate_job.h"
@@ -16,11 +16,39 @@ namespace {
 // Closed forms and simulations differ by rounding, and by less than this.
 constexpr double kWithoutRounding = 0.999;
 
-bool is_power_of_two(std::int64_t number) { return std::has_single_bit(static_cast<std::uint64_t>(number)); }
+// How ranks follow one another among the replicas of which pipelines are looked at: the first few, whose groups may lie
+// across nodes one after the other, and some that are evenly spread.
+std::set<std::int64_t> replicas_to_look_at(std::int64_t replicas) {
+  std::set<std::int64_t> chosen;
+  for (const std::int64_t first : {0, 1, 2, 3}) chosen.insert(std::min<std::int64_t>(first, replicas - 1));
+  for (const std::int64_t quarter : {1, 2, 3}) chosen.insert(quarter * replicas / 4);
+  chosen.insert(replicas - 1);
+  return chosen;
+}
 
-// Whether every group of a family lies as one that has a device of the first node, some nodes further.
-bool are_groups_regular(const workload::Parallelism& parallel) {
-  return std::ranges::all_of(parallel.degrees, is_power_of_two) && is_power_of_two(parallel.expert);
+// Whether ranks call groups of the family, other than at the start.
+bool calls(const workload::TrainingSpec& training, workload::GroupFamily family) {
+  const workload::TransformerSpec* model = training.transformer();
+  const bool has_experts = model != nullptr && model->experts > 0;
+  switch (family) {
+    case workload::GroupFamily::kExpert:
+      // Libraries of their own dispatch tokens; and uneven shares are what the fullest rank has, not all.
+      return has_experts && training.experts.dispatch.kind == DispatchKind::kAllToAll &&
+             training.parallel.expert_skew == 0;
+    case workload::GroupFamily::kExpertData:
+      return has_experts;
+    case workload::GroupFamily::kEmbedding:
+      return training.model_ties_stages();
+    case workload::GroupFamily::kWorld:
+      return model == nullptr;
+    default:
+      return true;
+  }
+}
+
+bool may_exchange(workload::GroupFamily family) {
+  using enum workload::GroupFamily;
+  return family == kContext || family == kExpert || family == kWorld;
 }
 
 }  // namespace
@@ -45,11 +73,8 @@ PlanBounds::PlanBounds(const experiment::Experiment& experiment) : experiment_(e
   for (const system::DeviceSpec& device : experiment.devices)
     models_.emplace_back(device, training.software.rates_on(device.architecture));
   const network::Fabric& fabric = experiment.fabric;
-  const bool is_regular = experiment.nccl != nullptr && experiment.devices.size() == 1 &&
-                          experiment.placement.kind == experiment::PlacementKind::kPacked && fabric.is_of_nodes() &&
-                          experiment.resolved.find("perturb") == nullptr && is_power_of_two(fabric.device_count()) &&
-                          is_power_of_two(fabric.dimensions().front().size);
-  if (is_regular) placement_ = experiment::place_ranks(experiment.placement, fabric.device_count(), fabric);
+  if (experiment.nccl != nullptr && fabric.is_steady())
+    placement_ = experiment::place_ranks(experiment.placement, fabric.device_count(), fabric);
 }
 
 PlanBounds::Bound PlanBounds::of(const workload::TrainingSpec& training, Bytes most) {
@@ -61,60 +86,80 @@ PlanBounds::Bound PlanBounds::of(const workload::TrainingSpec& training, Bytes m
     bound.in_use = std::max(bound.in_use, need.in_use());
   }
   if (bound.memory > most || experiment_.simulation.perturbation.disturbs_ranks()) return bound;
-  const bool are_regular = !placement_.empty() && are_groups_regular(training.parallel);
-  std::map<workload::GroupFamily, std::vector<const collectives::GroupShape*>> shapes;
-  std::map<std::tuple<workload::GroupFamily, CollectiveKind, std::int64_t>, Duration> known;
-  bound.time =
-      workload::least_iteration(requests, times, [&](workload::GroupFamily family, CollectiveKind kind, Bytes bytes) {
-        // Libraries of their own dispatch tokens; and uneven shares are what the fullest rank has, not all.
-        const bool has_own_times =
-            training.experts.dispatch.kind != DispatchKind::kAllToAll || training.parallel.expert_skew > 0;
-        if (!are_regular || (family == workload::GroupFamily::kExpert && has_own_times)) return Duration{};
-        const auto [of_family, is_new_family] = shapes.try_emplace(family);
-        if (is_new_family) of_family->second = shapes_of(requests.grid(), family);
-        const auto [found, is_new] = known.try_emplace({family, kind, bytes.count()});
-        if (is_new) found->second = least_collective(of_family->second, kind, bytes);
-        return found->second;
-      });
+  const auto least = [&](std::uint32_t groups, workload::GroupFamily family, CollectiveKind kind, Bytes bytes) {
+    const collectives::GroupShape* shape = groups_[groups][static_cast<std::size_t>(family)];
+    return shape == nullptr ? Duration{} : least_collective(*shape, kind, bytes);
+  };
+  for (const workload::PipelineRanks& ranks : pipelines_of(training, requests))
+    bound.time = std::max(bound.time, workload::least_iteration(requests, times, ranks, least));
   return bound;
 }
 
-std::vector<const collectives::GroupShape*> PlanBounds::shapes_of(const workload::RankGrid& grid,
-                                                                  workload::GroupFamily family) {
-  const std::int64_t size = grid.group_size(family);
-  if (size < 2) return {};
-  const network::Fabric& fabric = experiment_.fabric;
-  const std::int64_t in_node = std::min<std::int64_t>(fabric.dimensions().front().size, grid.ranks());
-  std::map<std::int64_t, std::vector<DeviceId>> groups;  // those with a device of the first node
-  for (std::int64_t rank = 0; rank < in_node; ++rank) groups[grid.group_of(family, grid.place(rank))];
-  std::size_t missing = groups.size() * static_cast<std::size_t>(size);
-  for (std::int64_t rank = 0; missing > 0 && rank < grid.ranks(); ++rank)
-    if (const auto group = groups.find(grid.group_of(family, grid.place(rank))); group != groups.end()) {
-      group->second.push_back(placement_[static_cast<std::size_t>(rank)]);
-      --missing;
+std::vector<workload::PipelineRanks> PlanBounds::pipelines_of(const workload::TrainingSpec& training,
+                                                              const workload::StageRequests& requests) {
+  const workload::RankGrid& grid = requests.grid();
+  const workload::Parallelism& parallel = training.parallel;
+  const std::vector<std::uint32_t> programs =
+      requests.loads() > 1 ? workload::programs_of_ranks(training) : std::vector<std::uint32_t>{};
+  std::vector<workload::PipelineRanks> pipelines;
+  for (const std::int64_t replica : replicas_to_look_at(parallel.context() * parallel.data())) {
+    workload::PipelineRanks ranks;
+    workload::RankGrid::Place place{};
+    place[static_cast<std::size_t>(workload::ParallelDimension::kContext)] = replica % parallel.context();
+    place[static_cast<std::size_t>(workload::ParallelDimension::kData)] = replica / parallel.context();
+    if (!programs.empty()) ranks.load = programs[static_cast<std::size_t>(grid.rank_at(place))] % requests.loads();
+    for (std::int64_t stage = 0; stage < parallel.depth(); ++stage) {
+      place[static_cast<std::size_t>(workload::ParallelDimension::kPipeline)] = stage;
+      ranks.groups.push_back(groups_of(training, grid, place));
     }
-  std::vector<const collectives::GroupShape*> shapes;
-  for (const auto& [number, devices] : groups) {
-    if (!fabric.has_nodes_alike() &&
-        network::node_of(fabric, devices.front()) != network::node_of(fabric, devices.back()))
-      return {};
-    const auto [shape, is_new] = shapes_.try_emplace(devices);
-    if (is_new) shape->second = system::lay_out_group(devices, fabric).shape;
-    shapes.push_back(&shape->second);
+    const auto is_like = [&](const workload::PipelineRanks& other) {
+      return other.groups == ranks.groups && other.load == ranks.load;
+    };
+    if (std::ranges::none_of(pipelines, is_like)) pipelines.push_back(std::move(ranks));
   }
-  return shapes;
+  return pipelines;
 }
 
-Duration PlanBounds::least_collective(std::span<const collectives::GroupShape* const> shapes, CollectiveKind kind,
-                                      Bytes bytes) const {
-  if (shapes.empty()) return {};
-  double least = std::numeric_limits<double>::infinity();
-  for (const collectives::GroupShape* shape : shapes)
-    least = std::min(least, kWithoutRounding * experiment_.nccl->choice(kind, bytes, *shape).seconds);
+std::uint32_t PlanBounds::groups_of(const workload::TrainingSpec& training, const workload::RankGrid& grid,
+                                    const workload::RankGrid::Place& place) {
+  Groups groups{};
+  for (std::size_t i = 0; i < groups.size() && !placement_.empty(); ++i) {
+    const auto family = static_cast<workload::GroupFamily>(i);
+    if (calls(training, family) && grid.group_size(family) > 1) groups[i] = shape_of(grid, family, place);
+  }
+  const auto [number, is_new] = numbers_.try_emplace(groups, static_cast<std::uint32_t>(groups_.size()));
+  if (is_new) groups_.push_back(groups);
+  return number->second;
+}
+
+const collectives::GroupShape* PlanBounds::shape_of(const workload::RankGrid& grid, workload::GroupFamily family,
+                                                    const workload::RankGrid::Place& place) {
+  std::vector<DeviceId> devices;
+  for (const RankId member : grid.members(family, place)) devices.push_back(placement_[index_of(member)]);
+  if (devices.size() < 2) return nullptr;
+  const network::Fabric& fabric = experiment_.fabric;
+  std::vector<std::uint32_t> key;
+  if (auto congruence = fabric.congruence(devices)) {
+    key = std::move(*congruence);
+    if (fabric.type_count() > 1)
+      for (const DeviceId device : devices) key.push_back(fabric.type_of(device));
+  } else {
+    for (const DeviceId device : devices) key.push_back(index_of(device));
+  }
+  const auto [known, is_new] = layouts_.try_emplace({std::move(key), may_exchange(family)});
+  if (is_new)
+    known->second = &*shapes_.insert(experiment_.nccl->layout(devices, fabric, may_exchange(family)).shape).first;
+  return known->second;
+}
+
+Duration PlanBounds::least_collective(const collectives::GroupShape& shape, CollectiveKind kind, Bytes bytes) {
+  const auto [known, is_new] = collectives_.try_emplace({&shape, kind, bytes.count()});
+  if (!is_new) return known->second;
   constexpr double kPicoseconds = 1e12;
-  return least * kPicoseconds < static_cast<double>(Duration::max().count())
-             ? Duration(std::llround(least * kPicoseconds))
-             : Duration::max();
+  const double least = kWithoutRounding * experiment_.nccl->choice(kind, bytes, shape).seconds * kPicoseconds;
+  known->second =
+      least < static_cast<double>(Duration::max().count()) ? Duration(std::llround(least)) : Duration::max();
+  return known->second;
 }
 
 }  // namespace orrery::study

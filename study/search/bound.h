@@ -2,9 +2,12 @@
 // A time that the simulation of a plan does not fall below, worked out without one.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <map>
-#include <span>
+#include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/collective_kind.h"
@@ -17,7 +20,8 @@
 
 namespace orrery::study {
 
-// Of plans on one cluster, one after the other.
+// Of plans on one cluster, one after the other. A plan takes no less than the ranks of any one of its pipelines, whose
+// groups lie as the simulation lays them out, on any grid of devices; several pipelines are looked at.
 class PlanBounds {
  public:
   // Of the only job of `experiment`, which trains a model and outlives this.
@@ -37,15 +41,27 @@ class PlanBounds {
   // The operators on whichever type of device is fastest.
   class FastestDevice;
 
-  // Of the groups of a family, all that there are; none where that is not known.
-  std::vector<const collectives::GroupShape*> shapes_of(const workload::RankGrid& grid, workload::GroupFamily family);
-  Duration least_collective(std::span<const collectives::GroupShape* const> shapes, CollectiveKind kind,
-                            Bytes bytes) const;
+  // Those that a rank is in, by family; null where it is in none or nothing is known of it.
+  using Groups = std::array<const collectives::GroupShape*, workload::kGroupFamilyCount>;
+
+  const collectives::GroupShape* shape_of(const workload::RankGrid& grid, workload::GroupFamily family,
+                                          const workload::RankGrid::Place& place);
+  std::uint32_t groups_of(const workload::TrainingSpec& training, const workload::RankGrid& grid,
+                          const workload::RankGrid::Place& place);
+  // Some pipelines of the job, no two of them alike.
+  std::vector<workload::PipelineRanks> pipelines_of(const workload::TrainingSpec& training,
+                                                    const workload::StageRequests& requests);
+  Duration least_collective(const collectives::GroupShape& shape, CollectiveKind kind, Bytes bytes);
 
   const experiment::Experiment& experiment_;
   std::vector<system::OperatorModel> models_;  // by type of device
-  std::vector<DeviceId> placement_;            // by rank; empty where groups need not lie regularly
-  std::map<std::vector<DeviceId>, collectives::GroupShape> shapes_;
+  std::vector<DeviceId> placement_;            // by rank; empty where nothing is known of collectives
+  // By what groups of equal layout have in common (Fabric::congruence), or by their devices; and whether they exchange.
+  std::map<std::pair<std::vector<std::uint32_t>, bool>, const collectives::GroupShape*> layouts_;
+  std::set<collectives::GroupShape> shapes_;
+  std::map<Groups, std::uint32_t> numbers_;
+  std::vector<Groups> groups_;  // by number
+  std::map<std::tuple<const collectives::GroupShape*, CollectiveKind, std::int64_t>, Duration> collectives_;
 };
 
 }  // namespace orrery::study

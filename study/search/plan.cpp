@@ -186,6 +186,7 @@ void drop_what_means_nothing(workload::TrainingSpec& training) {
   if (training.recompute != workload::Recompute::kFull) training.keep = {};
   if (training.parallel.expert == 1) {
     training.parallel.expert_skew = 0;
+    training.parallel.expert_seed = workload::Parallelism().expert_seed;
     training.experts.dispatch = {};
     training.experts.overlap_shared = false;
   }
@@ -284,6 +285,8 @@ std::vector<std::string> settings_of(const workload::TrainingSpec& base, const P
   if (training.keep != base.keep) settings.emplace_back("workload.keep=[]");
   if (training.parallel.expert_skew != base.parallel.expert_skew)
     settings.emplace_back("workload.parallel.expert_skew=0");
+  if (training.parallel.expert_seed != base.parallel.expert_seed)
+    settings.push_back(fmt::format("workload.parallel.expert_seed={}", training.parallel.expert_seed));
   if (training.experts.dispatch.name != base.experts.dispatch.name)
     settings.push_back(fmt::format("workload.experts.dispatch={}", training.experts.dispatch.name));
   if (training.experts.overlap_shared != base.experts.overlap_shared)

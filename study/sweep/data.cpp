@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/csv_lines.h"
 #include "core/version.h"
 #include "study/sweep/data.h"
 #include "study/sweep/lines.h"
@@ -96,15 +97,7 @@ std::vector<PointData> data_of(const Sweep& sweep, std::span<const SweepPoint> p
   return all;
 }
 
-// Quoted where a reader of CSV would take it apart.
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
-std::string csv_cell(const Json& value) {
+std::string cell_of(const Json& value) {
   if (value.is_null()) return {};
   return csv_cell(value.is_string() ? value.get<std::string>() : value.dump());
 }
@@ -214,7 +207,7 @@ std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
   for (const std::string& column : table.columns) text += (text.empty() ? "" : ",") + csv_cell(column);
   text += "\n";
   for (const std::vector<Json>& row : table.rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) text += (i == 0 ? "" : ",") + csv_cell(row[i]);
+    for (std::size_t i = 0; i < row.size(); ++i) text += (i == 0 ? "" : ",") + cell_of(row[i]);
     text += "\n";
   }
   return text;

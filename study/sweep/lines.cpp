@@ -135,16 +135,22 @@ std::vector<std::string> likely_names(const Sweep& sweep) {
 void check_view(const Sweep& sweep) {
   const SweepLayout& layout = sweep.layout;
   std::vector<std::string> names = likely_names(sweep);
+  std::vector<Problem> problems;
   for (const Constraint& constraint : layout.where) {
     std::vector<std::string> all = names;
     for (const std::string& word : constraint.words())
       if (is_point_column(word)) all.push_back(word);
-    constraint.check(all);
+    try {
+      constraint.check(all);
+    } catch (const InputError& error) {
+      problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+    }
   }
   const std::string name = layout.sort.substr(layout.sort.starts_with('-') ? 1 : 0);
-  if (name.empty() || is_point_column(name) || std::ranges::find(names, name) != names.end()) return;
-  throw InputError(layout.sort_where, fmt::format("unknown figure '{}' to sort by", printable(name, 40)),
-                   suggestion(name, names));
+  if (!name.empty() && !is_point_column(name) && std::ranges::find(names, name) == names.end())
+    problems.push_back({Severity::kError, layout.sort_where,
+                        fmt::format("unknown figure '{}' to sort by", printable(name, 40)), suggestion(name, names)});
+  if (!problems.empty()) throw InputError(std::move(problems));
 }
 
 SweepLines lines_of(const Sweep& sweep, std::span<const SweepPoint> points) {

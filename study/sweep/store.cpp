@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "study/sweep/store.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,10 +9,11 @@
 
 #include "core/config/text.h"
 #include "core/error.h"
-#include "core/output_file.h"
+#include "core/files/json.h"
+#include "core/files/output_file.h"
+#include "core/files/read_file.h"
 #include "core/sha256.h"
 #include "core/version.h"
-#include "workload/traces/files.h"
 
 namespace orrery::study {
 namespace {
@@ -28,6 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchema = "orrery.point/1";
+constexpr std::size_t kLargestPoint = std::size_t{1} << 30;  // bytes
 
 Json to_json(const report::TrainingRun& run) {
   Json json = {{"seconds", run.seconds}, {"device_hours", run.device_hours}};
@@ -148,32 +142,13 @@ SweepPoint point_of(const Json& json) {
 
 std::string check_of(const Json& point, const Json& result) { return sha256_of(point.dump() + result.dump()); }
 
-[[noreturn]] void refuse(const std::filesystem::path& path, int reason) {
-  throw InputError({path.string()}, fmt::format("cannot be written: {}", std::strerror(reason)));
-}
-
-// The sizes and times of the files, in the order of their names.
-void add_files(const std::vector<std::string>& files, Sha256& hash) {
-  for (const std::string& file : files) {
-    std::error_code code;
-    const auto size = std::filesystem::file_size(file, code);
-    const auto time = std::filesystem::last_write_time(file, code).time_since_epoch().count();
-    hash.add(fmt::format("{} {} {}\n", file, size, time));
-  }
-}
-
 }  // namespace
 
-std::string key_of(const experiment::Experiment& experiment, bool allow_oom) {
+std::string key_of(const experiment::Experiment& experiment, std::span<const std::string> files, bool allow_oom) {
   Sha256 hash;
   hash.add(fmt::format("{} {}\n{}", kVersion, allow_oom, yaml_text(experiment.resolved)));
-  for (const experiment::JobSource& job : experiment.jobs) {
-    if (job.workload.training) continue;
-    if (job.workload.profile)
-      add_files(job.workload.profile->files, hash);
-    else
-      add_files(workload::find_trace_files(job.workload.trace.prefix), hash);
-  }
+  const std::vector<std::string> contents = digests_of(files);
+  for (std::size_t i = 0; i < files.size(); ++i) hash.add(fmt::format("{} {}\n", files[i], contents[i]));
   return hash.finish();
 }
 
@@ -181,35 +156,24 @@ PointStore::PointStore(std::filesystem::path folder, const std::string& part) : 
   std::error_code code;
   std::filesystem::create_directories(folder_, code);
   if (code) throw InputError({folder_.string()}, fmt::format("the folder cannot be made: {}", code.message()));
-  lock("lock", part.empty() ? LOCK_EX : LOCK_SH);
-  if (!part.empty()) lock("lock." + part, LOCK_EX);
+  lock("lock", part.empty() ? FolderUse::kAlone : FolderUse::kShared);
+  if (!part.empty()) lock("lock." + part, FolderUse::kAlone);
 }
 
-PointStore::~PointStore() {
-  for (const int descriptor : locks_) close(descriptor);
-}
-
-void PointStore::lock(const std::string& name, int kind) {
-  const std::filesystem::path file = folder_ / name;
-  const int descriptor = open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-  if (descriptor < 0) refuse(file, errno);
-  locks_.push_back(descriptor);
-  if (flock(descriptor, kind | LOCK_NB) == 0) return;
-  const int reason = errno;
-  for (const int one : locks_) close(one);
-  if (reason != EWOULDBLOCK) refuse(file, reason);
+void PointStore::lock(const std::string& name, FolderUse use) {
+  if (locks_.emplace_back((folder_ / name).string(), use).is_held()) return;
   throw InputError({folder_.parent_path().string()}, "another sweep writes to this folder",
                    "wait for its end, or give another --out");
 }
 
 std::optional<PointStore::Stored> PointStore::find(const std::string& key) {
   const std::filesystem::path file = file_of(key);
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return std::nullopt;
-  std::ostringstream text;
-  text << in.rdbuf();
+  std::error_code code;
+  const auto kind = std::filesystem::symlink_status(file, code).type();
+  if (kind == std::filesystem::file_type::not_found) return std::nullopt;
   try {
-    const Json document = Json::parse(text.str());
+    if (kind != std::filesystem::file_type::regular) throw InputError({}, "not what was written");
+    const Json document = parse_json<Json>(read_file(file.string(), {.most = kLargestPoint, .is_noted = false}));
     Stored stored;
     if (document.at("schema") != kSchema || document.at("key") != key ||
         document.at("check") != check_of(document.at("point"), document.at("result")))
@@ -236,9 +200,12 @@ void PointStore::keep(const std::string& key, const Stored& stored) {
                          {"point", point},
                          {"result", stored.result}};
   const std::lock_guard guard(mutex_);  // points that are alike have one file
-  OutputFiles files;
-  files.add(file.string(), [&](OutputFile& out) { out.write(document.dump() + "\n"); });
-  files.commit(file.string());
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, code)))
+    std::filesystem::remove(file, code);
+  OutputFile out(file.string(), Durability::kNone);  // what is lost is simulated again
+  out.write(document.dump() + "\n");
+  out.close();
   used_.insert(file.filename());
 }
 

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/files/input_files.h"
 #include "core/in_parallel.h"
 #include "experiment/job.h"
 #include "experiment/run.h"
@@ -66,9 +67,12 @@ std::string run_point(const std::string& file, ConfigValue root, const SweepOpti
   Diagnostics diagnostics;
   std::string key;
   try {
+    std::optional<NotedFiles> named(std::in_place);
     const experiment::Experiment experiment = experiment::read_experiment(file, std::move(root), files, diagnostics);
+    const std::vector<std::string> contents = named->paths();
+    named.reset();
     if (options.store != nullptr) {
-      key = key_of(experiment, options.allow_oom);
+      key = key_of(experiment, contents, options.allow_oom);
       if (std::optional<PointStore::Stored> known = options.store->find(key)) {
         found = std::move(*known);
         return {};
@@ -120,7 +124,10 @@ std::string key_of_point(const Sweep& sweep, std::size_t point, const SweepOptio
   attempt(sweep, point, files, refused, [&](ConfigValue root) {
     Diagnostics diagnostics;
     try {
-      key = key_of(experiment::read_experiment(sweep.file, std::move(root), files, diagnostics), options.allow_oom);
+      const NotedFiles named;
+      const experiment::Experiment experiment =
+          experiment::read_experiment(sweep.file, std::move(root), files, diagnostics);
+      key = key_of(experiment, named.paths(), options.allow_oom);
     } catch (const InputError& error) {
       throw located(error, sweep.file);
     }

@@ -91,6 +91,10 @@ void refuse_if_all_refused(const Sweep& sweep, std::span<const SweepPoint> point
 // Warnings of points, once each, and of which points unless it is all.
 std::vector<Problem> warnings_of(const Sweep& sweep, std::span<const SweepPoint> points);
 
+// Neighbouring values of an axis with which points take equally long: a warning each, with the reason. Without results
+// (of check_points()) those that the configuration itself says nothing follows from.
+std::vector<Problem> equal_values(const Sweep& sweep, std::span<const SweepPoint> points, const ConfigFiles& files);
+
 // A line for each combination of the axes that are not compared.
 std::string sweep_text(const Sweep& sweep, std::span<const SweepPoint> points);
 // A line for each point.

@@ -16,6 +16,7 @@
 #include "core/config/csv_lines.h"
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
+#include "core/files/read_file.h"
 #include "workload/chakra/file.h"
 
 namespace orrery::system {
@@ -305,8 +306,9 @@ std::vector<KernelSample> read_kernel_files(Section& section, std::string_view k
     }
     const std::string file = path_from(section.where(key).file, word).string();
     try {
-      std::string text = workload::read_file(file);
+      std::string text = read_file(file);
       if (workload::is_gzip(text)) text = workload::inflate_gzip(file, text);
+      drop_byte_order_mark(file, text);
       const std::vector<KernelSample> samples = read_kernel_csv(text, file, diagnostics);
       all.insert(all.end(), samples.begin(), samples.end());
     } catch (const InputError& error) {

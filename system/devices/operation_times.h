@@ -46,7 +46,7 @@ class OperationTimes {
 
  private:
   bool has_shared_memory() const { return is_remote_ && shared_ != MemorySharing::kRank; }
-  Duration disturbed(RankId rank, NodeId node, Duration time) const {
+  Duration disturbed(RankId rank, NodeId node, Duration time) {
     return disturbance_ ? disturbance_->disturbed(rank, node, time) : time;
   }
   std::uint32_t type_of(RankId rank) const { return type_of_rank_.empty() ? 0 : type_of_rank_[index_of(rank)]; }

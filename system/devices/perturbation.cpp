@@ -112,9 +112,9 @@ void check_perturbed_ranks(const Perturbation& perturbation, std::uint32_t ranks
 }
 
 bool may_change_times(const Perturbation& perturbation, const workload::Job& job) {
-  const auto has_several = [](const std::vector<NodeId>& starts) { return !starts.empty(); };
+  const auto has_several = [](const workload::GraphFacts& facts) { return !facts.iteration_starts.empty(); };
   return perturbation.disturbs_operations() ||
-         (perturbation.jitter.sigma > 0 && std::ranges::any_of(job.iteration_starts, has_several));
+         (perturbation.jitter.sigma > 0 && std::ranges::any_of(job.known_facts, has_several));
 }
 
 Disturbance::Disturbance(const Perturbation& perturbation, const workload::Job& job, const network::Fabric& fabric,
@@ -129,18 +129,22 @@ Disturbance::Disturbance(const Perturbation& perturbation, const workload::Job& 
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
     unit_.push_back(jitter_.per == JitterUnit::kNode ? network::node_of(fabric, placement[rank])
                                                      : perturbation.first_rank + rank);
+  drawn_.resize(unit_.size());
 }
 
-Duration Disturbance::disturbed(RankId rank, NodeId node, Duration time) const {
+Duration Disturbance::disturbed(RankId rank, NodeId node, Duration time) {
   const TimeFactor factor = compute_[index_of(rank)];
   if (unit_.empty()) return time * factor;
-  const std::uint32_t number = jitter_.per == JitterUnit::kOperation ? index_of(node) : iteration_of(rank, node);
-  return time * (factor * draw(jitter_, unit_[index_of(rank)], number));
+  if (jitter_.per == JitterUnit::kOperation)
+    return time * (factor * draw(jitter_, unit_[index_of(rank)], index_of(node)));
+  Drawn& drawn = drawn_[index_of(rank)];
+  const std::uint32_t iteration = iteration_of(rank, node);
+  if (drawn.iteration != iteration) drawn = {iteration, factor * draw(jitter_, unit_[index_of(rank)], iteration)};
+  return time * drawn.factor;
 }
 
 std::uint32_t Disturbance::iteration_of(RankId rank, NodeId node) const {
-  if (job_.iteration_starts.empty()) return 0;
-  const std::vector<NodeId>& starts = job_.iteration_starts[job_.ranks[index_of(rank)].graph];
+  const std::vector<NodeId>& starts = job_.facts(job_.ranks[index_of(rank)].graph).iteration_starts;
   return static_cast<std::uint32_t>(std::ranges::upper_bound(starts, node) - starts.begin());
 }
 

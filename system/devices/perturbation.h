@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -81,12 +82,18 @@ class Disturbance {
               std::span<const DeviceId> placement);
 
   // How long a computation of the rank takes that takes `time` undisturbed.
-  Duration disturbed(RankId rank, NodeId node, Duration time) const;
+  Duration disturbed(RankId rank, NodeId node, Duration time);
   Time start(RankId rank) const { return start_[index_of(rank)]; }
   // Equal for ranks that are disturbed alike; 0 for those that are not at all.
   std::uint64_t colour(RankId rank) const;
 
  private:
+  // The latest factor of a rank that draws once an iteration: its operations come iteration by iteration.
+  struct Drawn {
+    std::optional<std::uint32_t> iteration{};
+    TimeFactor factor = kUnchanged;
+  };
+
   std::uint32_t iteration_of(RankId rank, NodeId node) const;
 
   const workload::Job& job_;
@@ -94,6 +101,7 @@ class Disturbance {
   std::vector<TimeFactor> compute_;  // by rank
   std::vector<Time> start_;          // by rank
   std::vector<std::uint32_t> unit_;  // by rank: who draws for it; empty without jitter
+  std::vector<Drawn> drawn_;         // likewise
 };
 
 }  // namespace orrery::system

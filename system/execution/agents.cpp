@@ -165,6 +165,12 @@ void Agents::call(RankId rank, NodeId node) {
   touch(number);
 }
 
+void Agents::await_receive(RankId rank, NodeId node) {
+  const std::uint32_t number = cast_.agent_of(rank);
+  agents_[number].execution.await_receive(node);
+  touch(number);
+}
+
 void Agents::touch(std::uint32_t number) {
   if (agents_[number].is_touched) return;
   agents_[number].is_touched = true;

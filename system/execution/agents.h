@@ -54,6 +54,9 @@ class Agents final : private EventSink {
   // observer is told.
   void call(RankId rank, NodeId node);
   void hold(RankId rank, NodeId node) { agent(rank).execution.hold(node); }
+  // Its send `node` waits for the receive to be posted; no longer.
+  void await_receive(RankId rank, NodeId node);
+  void moves(RankId rank, NodeId node) { agent(rank).execution.moves(node); }
   void complete(RankId rank, NodeId node, Time moving);
 
   // Of any rank.

@@ -19,7 +19,9 @@ struct OperationRecord {
   NodeId node{};
   std::uint32_t number = 0;  // ExecutionGraph::number(); in a repetition `node` is that of the stretch
   Time start;                // when the rank issued it
-  Time moving;  // collective: when the last member had come; receive: when the sender started; else `start`
+  // collective: when the last member had come; receive: when the sender started; send: when its receive was posted, if
+  // it waited for that; else `start`
+  Time moving;
   Time end;
 };
 

@@ -92,6 +92,7 @@ Time RankExecution::complete(NodeId node, Time now) {
   const std::uint32_t stream = streams_->stream_of(node);
   --stream_states_[stream].running;
   std::erase(stream_states_[stream].held, node);
+  std::erase(stream_states_[stream].waiting, node);
   touch(stream);
   for (const NodeId successor : graph_->successors(node))
     if (++nodes_.open(index_of(successor)).predecessors_done == graph_->predecessor_count(successor))
@@ -115,6 +116,12 @@ void RankExecution::call(NodeId node) {
 
 void RankExecution::hold(NodeId node) {
   if (state(node) == State::kRunning) stream_states_[streams_->stream_of(node)].held.push_back(node);
+}
+
+void RankExecution::await_receive(NodeId node) {
+  const std::uint32_t stream = streams_->stream_of(node);
+  stream_states_[stream].waiting.push_back(node);
+  touch(stream);
 }
 
 RankExecution::State RankExecution::state(NodeId node) const {
@@ -146,7 +153,8 @@ void RankExecution::touch(std::uint32_t stream) {
 std::optional<NodeId> RankExecution::take_from(std::uint32_t stream) {
   const Stream& kind = streams_->streams()[stream];
   StreamState& state = stream_states_[stream];
-  if (kind.exclusive && state.running > 0) return state.held.empty() ? take_called(state) : std::nullopt;
+  if (kind.exclusive && state.running > state.waiting.size())
+    return state.held.empty() ? take_called(state) : std::nullopt;
   if (kind.in_order) {
     const auto sequence = streams_->sequence(stream);
     if (state.cursor == sequence.size() || this->state(sequence[state.cursor]) != State::kReady) return std::nullopt;

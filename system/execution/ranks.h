@@ -26,8 +26,8 @@ namespace orrery::system {
 // device, in canonical order; nodes without a stream: the smallest ready id. Memory, remote: one node at a time, the
 // smallest ready id. Collective: a communicator, one call at a time, the smallest ready id (see RankExecution::call),
 // or any number of them.
-// Send: a peer, the smallest ready id, the next starts when the last byte of the one before has left. Receive: posted
-// when ready, any number at a time. No-op: nothing is occupied.
+// Send: a peer, the smallest ready id, the next starts when the last byte of the one before has left, or while that
+// waits for its receive. Receive: posted when ready, any number at a time. No-op: nothing is occupied.
 struct Stream {
   workload::NodeKind kind = workload::NodeKind::kNoOp;  // kMemoryLoad for stores too
   std::uint32_t slot = 0;                               // device stream, communicator slot or peer slot
@@ -71,6 +71,9 @@ class RankExecution {
   void call(NodeId node);
   // All members of the running call `node` have come: until it is done, nothing joins it.
   void hold(NodeId node);
+  // The running send `node` waits for its receive: until it moves the peer's next send may start.
+  void await_receive(NodeId node);
+  void moves(NodeId node) { std::erase(stream_states_[streams_->stream_of(node)].waiting, node); }
 
   bool finished() const { return done_ == graph_->size(); }
   std::size_t done() const { return done_; }
@@ -97,9 +100,10 @@ class RankExecution {
     std::uint32_t runs = 0;  // so far
     bool touched = false;
     bool in_use = false;
-    std::vector<NodeId> ready;   // others: heap, smallest id first
-    std::vector<NodeId> called;  // calls that peers have entered and this rank has not
-    std::vector<NodeId> held;    // running calls whose members have all come
+    std::vector<NodeId> ready;    // others: heap, smallest id first
+    std::vector<NodeId> called;   // calls that peers have entered and this rank has not
+    std::vector<NodeId> held;     // running calls whose members have all come
+    std::vector<NodeId> waiting;  // running sends whose receive is not posted
   };
 
   struct Node {

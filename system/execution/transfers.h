@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Sends and receives between two ranks. A send is done when its last byte has left, a receive when it is posted and its
-// message has arrived; a message does not wait for its receive to be posted. A library of collectives may add to what a
-// send takes.
+// message has arrived. A library of collectives may add to what a send takes, and have a message wait until its receive
+// is posted (PointToPoint::is_awaited); otherwise none does.
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -34,18 +35,25 @@ class Transfers final : private EventSink, private network::MessageRecipient {
   void split(const ClassSplit& split);
 
  private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
   struct Inbox {
     Time started;
     Time posted;
     bool has_arrived = false;
     bool is_posted = false;
+    std::uint32_t awaiting = kNone;  // the message that begins when this receive is posted
   };
   struct Message {
     RankId from{};
     NodeId send{};
-    Time started;
+    Time moving;  // when both ends were there, or when it was sent if it does not wait
+    PointToPoint costs;
   };
 
+  void look(RankId from, NodeId send);
+  bool is_posted(RankId from, NodeId send);
+  void await(std::uint32_t message);
+  void depart(std::uint32_t message);
   void begin(std::uint32_t message);
   PointToPoint point_to_point(RankId from, NodeId send) const;
   void on_released(std::uint32_t message) override;
@@ -66,6 +74,7 @@ class Transfers final : private EventSink, private network::MessageRecipient {
   const GroupLibrary* library_;
   std::vector<Paged<Inbox>> inboxes_;  // by agent, by transfer index; sends have one that stays empty
   Slab<Message> messages_;
+  std::set<std::uint32_t> awaiting_;  // messages whose receive is not posted
   std::uint64_t sent_ = 0;
   std::unordered_map<std::uint32_t, std::vector<network::MessagePart>> parts_;  // asked for since the latest split()
 };

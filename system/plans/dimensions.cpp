@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <functional>
 #include <numeric>
+#include <queue>
 #include <string_view>
+#include <tuple>
 
 #include "core/assert.h"
 
@@ -31,19 +33,14 @@ network::LogicalDimension logical_dimension(const network::Fabric& fabric, std::
   return {"logical", "edge-list", size};
 }
 
-// How long the links of a dimension are busy with a reduce-scatter of `bytes`, all of its rings and axes at once.
-Duration time_along(std::span<const PlanAxis> axes, Bytes bytes, Bandwidth bandwidth) {
-  std::map<std::uint32_t, Bytes> sent;  // by queue
-  for (const collectives::Phase& phase : collectives::plan_phases(CollectiveKind::kReduceScatter, axes, bytes))
-    sent[phase.queue()] += ceil_div(phase.bytes, axes[phase.axis].size) * (axes[phase.axis].size - 1);
-  Bytes most{0};
-  for (const auto& [queue, of_queue] : sent) most = std::max(most, of_queue);
-  return most / bandwidth;
+// Of kProbe bytes `probe` is what the links of a dimension take.
+Duration time_along(Duration probe, Bytes bytes) {
+  return Duration(static_cast<std::int64_t>((Int128{probe.count()} * bytes.count() + kProbe.count() - 1) /
+                                            kProbe.count()));
 }
 
 struct Load {
   std::uint32_t dimension = 0;
-  std::span<const PlanAxis> axes;
   std::uint32_t size = 1;
   Duration time{};
 };
@@ -51,12 +48,77 @@ struct Load {
 std::vector<Load> no_loads(std::span<const PlanAxis> axes) {
   std::vector<Load> loads;
   for (std::size_t first = 0, last = 0; first < axes.size(); first = last) {
-    Load load{axes[first].dimension, {}, 1, {}};
+    Load load{axes[first].dimension, 1, {}};
     for (; last < axes.size() && axes[last].dimension == load.dimension; ++last) load.size *= axes[last].size;
-    load.axes = axes.subspan(first, last - first);
     loads.push_back(load);
   }
   return loads;
+}
+
+using Orders = std::vector<std::vector<std::uint32_t>>;
+
+Orders themis_orders(std::vector<Load> loads, Bytes bytes, std::uint32_t chunks, std::span<const Duration> probes) {
+  constexpr std::int64_t kThreshold = 16;
+  Orders orders(chunks);
+  for (std::vector<std::uint32_t>& order : orders) {
+    std::vector<std::size_t> by_load(loads.size());
+    std::iota(by_load.begin(), by_load.end(), std::size_t{0});
+    std::ranges::stable_sort(by_load, {}, [&](std::size_t i) { return loads[i].time; });
+    const Load& least = loads[by_load.front()];
+    const Duration threshold = time_along(probes[least.dimension], ceil_div(bytes, kThreshold));
+    if (loads[by_load.back()].time - least.time < threshold) std::ranges::sort(by_load);
+    Bytes left = bytes;
+    for (const std::size_t next : by_load) {
+      Load& load = loads[next];
+      order.push_back(load.dimension);
+      load.time = saturating_add(load.time, time_along(probes[load.dimension], left));
+      left = ceil_div(left, load.size);
+    }
+  }
+  return orders;
+}
+
+struct Stage {
+  std::uint32_t dimension = 0;
+  Duration time{};
+};
+
+// What a chunk goes through: up the dimensions in its order, down them again, or either.
+std::vector<Stage> stages_of(CollectiveKind kind, std::span<const Load> dimensions,
+                             std::span<const std::uint32_t> order, Bytes bytes, std::span<const Duration> probes) {
+  std::vector<Stage> up;
+  for (const std::uint32_t dimension : order) {
+    up.push_back({dimension, time_along(probes[dimension], bytes)});
+    bytes = ceil_div(bytes, std::ranges::find(dimensions, dimension, &Load::dimension)->size);
+  }
+  if (kind == CollectiveKind::kReduceScatter) return up;
+  std::vector<Stage> down(up.rbegin(), up.rend());
+  if (kind == CollectiveKind::kAllGather) return down;
+  up.insert(up.end(), down.begin(), down.end());
+  return up;
+}
+
+// When the last chunk is through, where each dimension serves one at a time, in the order in which they come.
+Duration finish_of(CollectiveKind kind, std::span<const Load> dimensions, const Orders& orders, Bytes bytes,
+                   std::span<const Duration> probes) {
+  using Arrival = std::tuple<Duration, std::uint32_t, std::size_t>;  // time, chunk, stage
+  std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals;
+  std::vector<std::vector<Stage>> stages;
+  for (std::uint32_t chunk = 0; chunk < orders.size(); ++chunk) {
+    stages.push_back(stages_of(kind, dimensions, orders[chunk], bytes, probes));
+    arrivals.emplace(Duration::zero(), chunk, 0);
+  }
+  std::vector<Duration> free(probes.size());
+  Duration finish{};
+  while (!arrivals.empty()) {
+    const auto [time, chunk, stage] = arrivals.top();
+    arrivals.pop();
+    const auto& [dimension, service] = stages[chunk][stage];
+    free[dimension] = saturating_add(std::max(free[dimension], time), service);
+    finish = std::max(finish, free[dimension]);
+    if (stage + 1 < stages[chunk].size()) arrivals.emplace(free[dimension], chunk, stage + 1);
+  }
+  return finish;
 }
 
 }  // namespace
@@ -74,42 +136,19 @@ std::vector<network::LogicalDimension> collective_dimensions(const network::Fabr
   return dimensions;
 }
 
-std::vector<Bandwidth> bandwidths_along(const network::Fabric& fabric,
-                                        std::span<const network::LogicalDimension> dimensions) {
-  std::vector<Bandwidth> bandwidths;
-  std::vector<LinkId> route;
-  std::uint32_t stride = 1;
-  for (const network::LogicalDimension& dimension : dimensions) {
-    Bandwidth least = Bandwidth::max();
-    if (dimension.size > 1) fabric.route(DeviceId(0), DeviceId(stride), route);
-    for (const LinkId link : route) least = std::min(least, fabric.link(link).bandwidth);
-    bandwidths.push_back(least);
-    stride *= dimension.size;
-  }
-  return bandwidths;
-}
-
-std::vector<std::vector<std::uint32_t>> balanced_orders(std::span<const PlanAxis> axes, Bytes bytes,
-                                                        std::uint32_t chunks, std::span<const Bandwidth> bandwidths) {
-  constexpr std::int64_t kThreshold = 16;
-  std::vector<Load> loads = no_loads(axes);
-  std::vector<std::vector<std::uint32_t>> orders(chunks);
-  for (std::vector<std::uint32_t>& order : orders) {
-    std::vector<std::size_t> by_load(loads.size());
-    std::iota(by_load.begin(), by_load.end(), std::size_t{0});
-    std::ranges::stable_sort(by_load, {}, [&](std::size_t i) { return loads[i].time; });
-    const Load& least = loads[by_load.front()];
-    const Duration threshold = time_along(least.axes, ceil_div(bytes, kThreshold), bandwidths[least.dimension]);
-    if (loads[by_load.back()].time - least.time < threshold) std::ranges::sort(by_load);
-    Bytes left = bytes;
-    for (const std::size_t next : by_load) {
-      Load& load = loads[next];
-      order.push_back(load.dimension);
-      load.time = saturating_add(load.time, time_along(load.axes, left, bandwidths[load.dimension]));
-      left = ceil_div(left, load.size);
-    }
-  }
-  return orders;
+std::vector<std::vector<std::uint32_t>> balanced_orders(CollectiveKind kind, std::span<const PlanAxis> axes,
+                                                        Bytes bytes, std::uint32_t chunks,
+                                                        std::span<const Duration> probes) {
+  const std::vector<Load> dimensions = no_loads(axes);
+  std::vector<std::vector<std::uint32_t>> orders = themis_orders(dimensions, bytes, chunks, probes);
+  std::vector<std::uint32_t> own;
+  for (const Load& load : dimensions) own.push_back(load.dimension);
+  const std::vector<std::vector<std::uint32_t>> baseline(chunks, own);
+  // Latencies are not part of it: what is saved has to be more than they may cost.
+  const Duration unchanged = finish_of(kind, dimensions, baseline, bytes, probes);
+  if (finish_of(kind, dimensions, orders, bytes, probes) < unchanged - unchanged / 100)
+    return orders;
+  return {};
 }
 
 }  // namespace orrery::system

@@ -50,7 +50,7 @@ collectives::Aggregate NcclLibrary::transfer(CollectiveKind kind, Bytes bytes, s
 
 PointToPoint NcclLibrary::point_to_point(Bytes bytes, bool is_same_node, Duration) const {
   const collectives::NcclSend sent = send(bytes, is_same_node);
-  return {sent.latency, sent.bytes};
+  return {sent.latency, sent.bytes, sent.exceeds_buffer};
 }
 
 collectives::NcclTiming NcclLibrary::choice(CollectiveKind kind, Bytes bytes,

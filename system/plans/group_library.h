@@ -39,8 +39,9 @@ MachineKind machine_of(std::span<const MachineKind> machines, const collectives:
 
 // What a library makes of a send.
 struct PointToPoint {
-  Duration latency{};  // before its first byte leaves
-  Bytes bytes{0};      // on the wire
+  Duration latency{};       // before its first byte leaves
+  Bytes bytes{0};           // on the wire
+  bool is_awaited = false;  // it does not begin before its receive is posted
 };
 
 class GroupLibrary {

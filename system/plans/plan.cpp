@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -97,6 +98,39 @@ void append(std::vector<collectives::Phase>& phases, std::vector<collectives::Ph
   }
 }
 
+collectives::Schedule schedule_of(const collectives::Phase& phase, std::uint32_t ranks, std::vector<Bytes> bytes_of_rank,
+                                  const DimensionAlgorithm& chosen) {
+  collectives::Request request{phase.kind,   ranks,           phase.root,          phase.bytes, std::move(bytes_of_rank),
+                               std::nullopt, phase.descending, chosen.nearest_first};
+  if (chosen.table != nullptr) return collectives::make_schedule(*chosen.table, std::move(request));
+  return collectives::make_schedule(chosen.algorithm, std::move(request));
+}
+
+// By number of the dimension: how long its busiest link is busy with a reduce-scatter of kProbe, along the lines of the
+// first member. Whatever the algorithm sends over however many links at once counts as it is.
+std::vector<Duration> probe_dimensions(std::span<const collectives::PlanAxis> axes, const CommunicatorLayout& layout,
+                                       std::span<const DimensionAlgorithm> algorithms, const GroupPlace& place) {
+  std::vector<Duration> probes;
+  for (std::size_t first = 0, last = 0; first < axes.size(); first = last) {
+    while (last < axes.size() && axes[last].dimension == axes[first].dimension) ++last;
+    const auto chosen = std::ranges::find(algorithms, axes[first].dimension, &DimensionAlgorithm::dimension);
+    std::map<LinkId, Bytes> loads;
+    for (const collectives::Phase& phase : collectives::plan_phases(
+             CollectiveKind::kReduceScatter, axes.subspan(first, last - first), kProbe)) {
+      std::vector<DeviceId> line;
+      for (std::uint32_t at = 0; at < axes[first + phase.axis].size; ++at)
+        line.push_back(place.devices[layout.member_at[layout.moved_to(0, first + phase.axis, at)]]);
+      const collectives::Schedule schedule = schedule_of(phase, static_cast<std::uint32_t>(line.size()), {}, *chosen);
+      for (const network::LinkLoad& load : line_traffic(schedule, line, place.fabric).loads)
+        loads[load.link] = saturating_add(loads[load.link], load.bytes);
+    }
+    probes.resize(std::max<std::size_t>(probes.size(), axes[first].dimension + 1));
+    for (const auto& [link, bytes] : loads)
+      probes[axes[first].dimension] = std::max(probes[axes[first].dimension], bytes / place.fabric.link(link).bandwidth);
+  }
+  return probes;
+}
+
 }  // namespace
 
 const collectives::MessageTable* CollectiveOptions::table(CollectiveKind kind, std::uint32_t ranks) const {
@@ -151,7 +185,7 @@ std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const Col
 
 CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
                                const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms,
-                               std::span<const Bandwidth> bandwidths) {
+                               const GroupPlace& place) {
   ORRERY_ASSERT(request.bytes_of_member.empty() || layout.sizes.size() == 1);
   CollectivePlan plan;
   plan.layout = &layout;
@@ -166,8 +200,12 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   const bool has_shards = std::ranges::all_of(
       axes, [](const collectives::PlanAxis& axis) { return axis.all_reduce == collectives::AllReduceBy::kShards; });
   std::vector<std::vector<std::uint32_t>> orders(1);
-  if (options.order == DimensionOrder::kThemis && may_reorder(request.kind) && plan.chunks > 1 && has_shards)
-    orders = balanced_orders(axes, chunk, plan.chunks, bandwidths);
+  if (options.order == DimensionOrder::kThemis && may_reorder(request.kind) && plan.chunks > 1 && has_shards) {
+    auto balanced =
+        balanced_orders(request.kind, axes, chunk, plan.chunks, probe_dimensions(axes, layout, algorithms, place));
+    plan.balance = balanced.empty() ? CollectivePlan::Balance::kNone : CollectivePlan::Balance::kOrders;
+    if (!balanced.empty()) orders = std::move(balanced);
+  }
   std::vector<collectives::Phase> phases;
   for (const std::vector<std::uint32_t>& order : orders)
     append(phases, collectives::plan_phases(request.kind, axes, chunk, plan.root, order));
@@ -181,17 +219,8 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   for (collectives::Phase& phase : phases) {
     const collectives::PlanAxis& axis = axes[phase.axis];
     const auto chosen = std::ranges::find(algorithms, axis.dimension, &DimensionAlgorithm::dimension);
-    collectives::Request of_phase{phase.kind,
-                                  axis.size,
-                                  phase.root,
-                                  phase.bytes,
-                                  by_position(request.bytes_of_member, layout, phase.parts),
-                                  std::nullopt,
-                                  phase.descending,
-                                  chosen->nearest_first};
-    collectives::Schedule schedule = chosen->table != nullptr
-                                         ? collectives::make_schedule(*chosen->table, std::move(of_phase))
-                                         : collectives::make_schedule(chosen->algorithm, std::move(of_phase));
+    collectives::Schedule schedule = schedule_of(
+        phase, axis.size, by_position(request.bytes_of_member, layout, phase.parts), *chosen);
     plan.phases.push_back({std::move(phase), std::move(schedule)});
   }
   connect(plan.phases);

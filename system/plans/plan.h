@@ -85,6 +85,8 @@ struct CollectivePlan {
   std::uint32_t chunks = 1;
   std::vector<std::uint32_t> root;     // coordinates of the root
   const GroupLayout* group = nullptr;  // by a library: how the communicator lies; outlives the plan
+  // What became of DimensionOrder::kThemis. kNone: no orders of their own let chunks end sooner.
+  enum class Balance : std::uint8_t { kNotAsked, kNone, kOrders } balance = Balance::kNotAsked;
 
   bool participates(std::size_t phase, std::uint32_t position) const;
 };
@@ -117,12 +119,15 @@ std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const Col
                                                   std::span<const network::LogicalDimension> dimensions);
 
 // `algorithms` as chosen for the layout, in which the axes of a dimension are one where its algorithm does not go along
-// each (Algorithm::along_axes). `layout` must be of one axis where sizes differ or there is a table. `bandwidths` of
-// the dimensions, as of bandwidths_along(). Throws InputError where a table cannot do what is asked: with another root,
-// or with sizes that differ.
+// each (Algorithm::along_axes). `layout` must be of one axis where sizes differ or there is a table. Throws InputError
+// where a table cannot do what is asked: with another root, or with sizes that differ.
+struct GroupPlace {
+  const network::Fabric& fabric;
+  std::span<const DeviceId> devices;  // by member
+};
 CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
                                const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms,
-                               std::span<const Bandwidth> bandwidths);
+                               const GroupPlace& place);
 
 // By the library: one phase of one chunk. `layout` is the logical ring of the members of `group`. `exchange`: of the
 // group's tokens, which all-to-alls take; may be null.

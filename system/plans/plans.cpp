@@ -27,7 +27,7 @@ CollectivePlans::CollectivePlans(const workload::Job& job, const workload::Match
       matching_(matching),
       options_(options),
       dimensions_(collective_dimensions(fabric, options.logical_dimensions)),
-      bandwidths_(bandwidths_along(fabric, dimensions_)) {
+      fabric_(fabric) {
   if (options.library != nullptr && options.granularity == Granularity::kStep)
     throw InputError({}, "a library of collectives runs each call as one whole, not message by message",
                      "set network.granularity: phase");
@@ -126,6 +126,13 @@ const CollectivePlan& CollectivePlans::plan(GroupId group, std::uint32_t index) 
   return plans_.emplace(key, make_plan(group, call)).first->second;
 }
 
+bool CollectivePlans::balanced_in_vain() const {
+  const auto count = [&](CollectivePlan::Balance balance) {
+    return std::ranges::count(plans_, balance, [](const auto& plan) { return plan.second.balance; });
+  };
+  return count(CollectivePlan::Balance::kNone) > 0 && count(CollectivePlan::Balance::kOrders) == 0;
+}
+
 const CollectivePlan& CollectivePlans::uneven_plan(GroupId group, std::uint32_t index) {
   const auto found = uneven_plans_.find({group, index});
   if (found != uneven_plans_.end()) return found->second;
@@ -135,6 +142,7 @@ const CollectivePlan& CollectivePlans::uneven_plan(GroupId group, std::uint32_t 
 // Of a call whose sizes differ, CollectiveCall::bytes is the largest; a library plans it as if all were of that size.
 CollectivePlan CollectivePlans::make_plan(GroupId group, const workload::CollectiveCall& call) {
   const CommunicatorLayout& own = *layout_of_[index_of(group)];
+  const GroupPlace place{fabric_, devices(group)};
   const PlanRequest request{call.kind, call.bytes, call.root, call.bytes_of_member};
   const std::optional<TokenExchange>& exchange = job_.communicators[index_of(group)].exchange;
   if (options_.library != nullptr)
@@ -142,16 +150,15 @@ CollectivePlan CollectivePlans::make_plan(GroupId group, const workload::Collect
                          exchange ? &*exchange : nullptr);
   const std::vector<DimensionAlgorithm> algorithms = choose_algorithms(call.kind, options_, own, dimensions_);
   if (algorithms.front().table != nullptr)
-    return plan_collective(request, shared(logical_ring(own.size())), options_, algorithms, bandwidths_);
+    return plan_collective(request, shared(logical_ring(own.size())), options_, algorithms, place);
   std::optional<CommunicatorLayout> merged = merge_axes(own, [&](std::uint32_t dimension) {
     return !std::ranges::find(algorithms, dimension, &DimensionAlgorithm::dimension)->algorithm.along_axes;
   });
   const CommunicatorLayout& used = merged ? shared(std::move(*merged)) : own;
   if (call.bytes_of_member.empty() || used.sizes.size() == 1)
-    return plan_collective(request, used, options_, algorithms, bandwidths_);
+    return plan_collective(request, used, options_, algorithms, place);
   const CommunicatorLayout& flat = shared(logical_ring(own.size()));
-  return plan_collective(request, flat, options_, choose_algorithms(call.kind, options_, flat, dimensions_),
-                         bandwidths_);
+  return plan_collective(request, flat, options_, choose_algorithms(call.kind, options_, flat, dimensions_), place);
 }
 
 }  // namespace orrery::system

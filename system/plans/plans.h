@@ -46,6 +46,8 @@ class CollectivePlans {
   const GroupLibrary* library() const { return options_.library; }
   // The same object for calls that are planned alike; stays where it is.
   const CollectivePlan& plan(GroupId group, std::uint32_t call);
+  // Whether DimensionOrder::kThemis was asked for and gave no call that has been planned orders of its own.
+  bool balanced_in_vain() const;
 
  private:
   using LayoutKey = std::tuple<std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::vector<bool>,
@@ -66,7 +68,7 @@ class CollectivePlans {
   const workload::Matching& matching_;
   const CollectiveOptions& options_;
   std::vector<network::LogicalDimension> dimensions_;
-  std::vector<Bandwidth> bandwidths_;  // by dimension
+  const network::Fabric& fabric_;
   std::vector<std::vector<DeviceId>> devices_;
   // By sizes, dimensions, openness and positions of the members, and whether they are apart.
   std::map<LayoutKey, CommunicatorLayout> layouts_;

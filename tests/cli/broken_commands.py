@@ -100,7 +100,7 @@ RANKS = """\
 ROWS = [
     Row("A calibration to nothing", 2, ["log is required"], ["calibrate", "--cluster", "dgx-a100"]),
     Row("A calibration of no cluster", 2, ["--cluster is required"], ["calibrate", "log.csv"]),
-    Row("A log that is not there", 2, ["nowhere.log: error: cannot be read"],
+    Row("A log that is not there", 2, ["nowhere.log: error: cannot be opened"],
         ["calibrate", "nowhere.log", "--cluster", "dgx-a100"]),
     calibrate("An empty log", "log.csv: error: no table of nccl-tests in it", log=""),
     calibrate("A log without rows", "log.csv: error: no table of nccl-tests in it", log=HEADING),
@@ -166,7 +166,7 @@ ROWS = [
     Row("A file that is not there", 2, ["cannot read 'nowhere.yaml': there is no such file"], ["run", "nowhere.yaml"]),
     Row("A folder in place of a file", 2, ["cannot read 'folder.yaml': it is a folder"], ["run", "folder.yaml"],
         {"folder.yaml": None}),
-    Row("An endless file", 2, ["/dev/zero", "larger than 16 MiB"], ["run", "/dev/zero"]),
+    Row("An endless file", 2, ["/dev/zero", "neither a regular file nor a pipe"], ["run", "/dev/zero"]),
     Row("A result that cannot be written", 2,
         ["nowhere/result.json: error: cannot be written: No such file or directory"],
         ["run", "job.yaml", "--json", "nowhere/result.json"]),

@@ -3,6 +3,7 @@
 import gzip
 
 from error_row import JOB, Row
+from orrery_program import SMALL_JOB
 
 TITLE = "Configuration files"
 
@@ -97,6 +98,18 @@ def joined(what, keys, *message, more="", whole=None):
     return text(what, (JOB.replace(SWITCH, keys) if whole is None else whole) + more, *message)
 
 
+def rails(what, node, scale_out, more, *message):
+    """A job on four nodes of two GPUs whose rails nothing joins, with something more in places."""
+    return Row(what, 2, list(message), files={"job.yaml": f"""\
+cluster:
+  node: {{device: a100-sxm-80gb, devices: 2, {node or 'interconnect: nvlink, '}fabric: {{topology: switch, bandwidth: 300 GB/s, latency: 1 us, name: nvlink}}, nics: {{count: 2, bandwidth: 200 Gb/s, host_link: pcie-4, host_latency: 300 ns}}}}
+  scale_out: {{topology: rail-optimised, leaf_ports: 4, latency: 1 us, spine: false{scale_out}}}
+workload: {{model: gpt3-6.7b, batch: {{global: 8}}}}
+{'' if more.startswith('nodes') else 'nodes: 4'}
+{more}
+"""})
+
+
 def matrix(what, rows, *message):
     """A sound node described by a topology matrix, with another matrix."""
     return Row(what, 2, list(message), files={"job.yaml": MATRIX, "topo.txt": "\n".join(rows) + "\n"})
@@ -141,7 +154,7 @@ FILES = [
          "YAML in UTF-8"),
     text("A file of zero bytes", b"\0" * 1000, "job.yaml:1:1: error: not a text file: found \\x00"),
     text("Latin 1", JOB.encode() + b"name: gr\xf6\xdfer\n", "job.yaml:7:9: error: not a text file: found \\xF6"),
-    text("UTF-16", JOB.encode("utf-16"), "job.yaml:1:1: error: not a text file", "YAML in UTF-8"),
+    text("UTF-16", JOB.encode("utf-16"), "'job.yaml': it is a text in UTF-16, expected UTF-8", "iconv -f UTF-16 -t UTF-8"),
     text("Nesting too deep", "a: " + "[" * 100 + "]" * 100 + "\n", "job.yaml:1:", "nested deeper than 64 levels"),
     text("Nesting far too deep", "[" * 100000, "job.yaml:", "nested deeper than 64 levels"),
     text("Aliases that multiply to 10^10 values", alias_bomb(), "job.yaml:", "more than 1000000 values",
@@ -261,6 +274,22 @@ FABRICS = [
           "job.yaml:9:26: error: 'plx1' leads nowhere", "did you mean 'plx0'?"),
     graph("A NIC that no link names", "      - {from: nic0, to: plx0, bandwidth: 31.5 GB/s, latency: 250 ns}\n", "",
           "job.yaml:7:7: error: no way leads from gpu0 to nic0", "no link names nic0; join it to a switch"),
+    graph("More NICs than links name", "count: 1", "count: 2",
+          "job.yaml:7:7: error: no way leads from gpu0 to nic1", "or lower `nics.count`"),
+    rails("A rail-only network without NVLink", "interconnect: pcie, ", "", "",
+          "job.yaml:2:3: error: no way leads from node0.gpu0 to node1.gpu1: nothing joins their rails"),
+    rails("A rail-only network with a trunk", "", ", trunk_latency: 1 us", "",
+          "error: 'trunk_latency' means nothing with 'spine: false'"),
+    rails("A rail-only network of several leaf switches a rail", "", "", "nodes: 5",
+          "error: 'spine: false' leaves 2 leaf switches of each rail apart", "with leaf_ports: 5 there is one"),
+    rails("A rail-only network without PXN", "", "", "collectives: {pxn: false}",
+          "error: without PXN no way leads from rail to rail"),
+    rails("A rail-only network with an NCCL that has no PXN", "", "", "collectives: {version: 2.11}",
+          "error: without PXN no way leads from rail to rail"),
+    Row("PXN without NVLink", 2, ["error: PXN goes over NVLink, and the 'interconnect' of the node is pcie"],
+        files={"job.yaml": SMALL_JOB.replace("dgx-a100", "a100-pcie") + "collectives: {pxn: true}\n"}),
+    Row("PXN of an NCCL that has none", 2, ["error: NCCL 2.11.0 has no PXN, which came with 2.12"],
+        files={"job.yaml": SMALL_JOB + "collectives: {pxn: true, version: 2.11}\n"}),
     graph("A NIC that the node does not have", "from: nic0", "from: nic1",
           "job.yaml:9:16: error: there is no 'nic1'", "the only one is nic0"),
     graph("A device that can only send", "gpu1, to: plx0,", "gpu1, to: plx0, directed: true,",
@@ -335,6 +364,8 @@ FABRICS = [
     text("More links than a fabric may have, told apart",
          JOB.replace(SWITCH, TREE.replace("size: 2", "size: 65536") + ", uplinks: 4096") + "network: {routing: ecmp}\n",
          "job.yaml:4:5: error: the fabric would have 537001984 links", "`network.routing: spray`"),
+    matrix("NCCL's dump of the topology in place of a matrix", ['<system version="1">', "</system>"],
+           "topo.txt:1:1: error: this is XML, as NCCL_TOPO_DUMP_FILE writes it", "`nvidia-smi topo -m`"),
     matrix("A topology matrix that is none", ["Failed to initialize NVML"],
            "topo.txt:1:1: error: no heading of a topology matrix", "the output of `nvidia-smi topo -m`"),
     matrix("A topology matrix with an unknown entry", ["\tGPU0\tGPU1", "GPU0\tX\tPIY", "GPU1\tPIX\tX"],
@@ -349,7 +380,7 @@ FABRICS = [
            "topo.txt:3:6: error: GPU1 to GPU0 is another way than GPU0 to GPU1 in line 2"),
     matrix("A topology matrix of another node", ["\tGPU0", "GPU0\tX"],
            "job.yaml:5:22: error: the matrix has 1 GPUs, the node 2 devices", "write devices: 1"),
-    text("A topology matrix that is not there", MATRIX, "job.yaml:5:22: error: 'topo.txt' cannot be read",
+    text("A topology matrix that is not there", MATRIX, "job.yaml:5:22: error: 'topo.txt' cannot be opened",
          "relative to the file that names it"),
 ]
 

@@ -32,7 +32,7 @@ def goal(what, old, new, *message):
 
 
 FILES = [
-    bring("An import of a file that is not there", {}, "nowhere.txt: error: cannot be read: No such file or directory",
+    bring("An import of a file that is not there", {}, "nowhere.txt: error: cannot be read: there is no such file",
           names=["nowhere.txt"]),
     bring("An import of a folder", {"folder": None}, "folder: error: is a folder", "name the files in it"),
     bring("An import of an empty file", {"job.txt": ""}, "job.txt: error: is empty"),

@@ -54,7 +54,7 @@ jobs:
 WORKLOADS = [
     whole("A workload of nothing", "cluster: dgx-a100\nworkload: {}\n",
           "job.yaml:2:11: error: a workload needs traces to replay or a model to train",
-          "write chakra: {prefix: ...}, profile: FILE, or model: NAME with parallel and batch"),
+          "write chakra: {prefix: ...}, profile: FILE, layers: FILE, goal: FILE, or model: NAME with parallel and batch"),
     whole("Degrees without a model", "cluster: dgx-a100\nworkload:\n  parallel: {data: 8}\n",
           "job.yaml:3:3: error: a workload needs traces to replay or a model to train"),
     whole("Traces and a model", MODEL + "  chakra: {prefix: rank}\n",
@@ -89,6 +89,12 @@ WORKLOADS = [
           "num_hidden_layers: 8, num_attention_heads: 16, intermediate_size: 4096, vocab_size: 512, "
           "max_position_embeddings: 1024, hidden_act: gelu_pytorch_tanh",
           "error: unknown architecture 'x', and its activation does not say whether the MLP is gated", "gated_mlp"),
+    whole("Layers and traces", "cluster: dgx-a100\nworkload: {layers: a.txt, goal: b.goal}\n",
+          "error: 'layers' and 'goal' are two jobs"),
+    whole("A model beside a table of layers", "cluster: dgx-a100\nworkload: {layers: a.txt, model: gpt3-13b}\n",
+          "error: 'model' belongs to a model to train, not to traces", "leave out 'layers' to train a model"),
+    whole("A table of layers that is none", "cluster: dgx-a100\nworkload: {layers: job.yaml}\n",
+          "job.yaml: error: is no table of layers of ASTRA-sim 1.0 or SimAI"),
     model("A config.json without its layers", "model_type: llama, hidden_size: 1024, num_attention_heads: 16, vocab_size: 512, "
           "max_position_embeddings: 1024, intermediate_size: 4096", "job.yaml:3:10: error: 'num_hidden_layers' is missing"),
     model("A config.json of Mixtral without its experts", "model_type: mixtral, hidden_size: 1024, num_hidden_layers: 8, "
@@ -284,6 +290,9 @@ EXPERT = [
     job("Skew of experts that every rank has", "data: 8, expert_skew: 1",
         "job.yaml:4:36: error: expert_skew changes nothing: experts are not spread over ranks",
         "leave it out, or give workload.parallel.expert, the ranks that share the experts", base=EXPERTS),
+    job("Places of experts that are all alike", "data: 8, expert: 8, expert_seed: 2",
+        "job.yaml:4:47: error: expert_seed changes nothing: all experts are equally popular",
+        "give workload.parallel.expert_skew", base=EXPERTS),
     job("Skew beyond reason", "data: 8, expert: 8, expert_skew: 5",
         "error: invalid exponent 5 of Zipf's law for experts", "between 0 (all alike) and 4", base=EXPERTS),
     job("Experts that do not divide", "data: 6, expert: 3", "job.yaml:4:31: error: 8 experts do not divide among 3 "
@@ -347,7 +356,7 @@ OTHER_KINDS = [
     *[job(f"`{key}` of a convolutional network", f"data: 4, {key}", f"error: only transformers have '{key.split(':')[0]}'",
           "leave it out; data, zero and shard are for every model", base=RESNET)
       for key in ("tensor: 2", "context: 2", "pipeline: 2", "expert: 2", "expert_tensor: 2", "expert_skew: 1",
-                  "sequence: true")],
+                  "expert_seed: 2", "sequence: true")],
     job("Stages of a convolutional network", "data: 8", "job.yaml:6:20: error: only transformers have a pipeline",
         more="pipeline_layers: [1]", base=RESNET),
     job("Chunks of a convolutional network", "data: 8", "job.yaml:6:54: error: only transformers have a pipeline",
@@ -400,7 +409,7 @@ MEMORY = [
         {"job.yaml": EXPERTS.replace("data: 8", "data: 8, expert: 8") + "  experts: {dispatch: deepep}\n"}),
     Row("`generate` into a file", 2, ["job.yaml: error: "], ["workload", "generate", "job.yaml", "-o", "job.yaml"],
         {"job.yaml": MODEL}),
-    Row("`generate` where nothing can be made", 2, ["/proc/out: error: cannot be created"],
+    Row("`generate` where nothing can be made", 2, ["/proc/out: error: the folder cannot be made"],
         ["workload", "generate", "job.yaml", "-o", "/proc/out"], {"job.yaml": MODEL}),
     Row("`generate` over traces of more ranks", 2, ["out/rank.9.et: error: "],
         ["workload", "generate", "job.yaml", "-o", "out"], {"job.yaml": MODEL, "out/rank.9.et": b""}),

@@ -9,6 +9,7 @@ TITLE = "Traces"
 
 COMP, SEND, RECV, COLL = make_traces.COMP, make_traces.SEND, make_traces.RECV, make_traces.COLL
 ALL_REDUCE, ALL_GATHER = make_traces.ALL_REDUCE, make_traces.ALL_GATHER
+ON_NODES = "cluster: dgx-h100\nworkload: {chakra: {prefix: rank}}\n"
 GROUPS = JOB.replace("{prefix: rank}", "{prefix: rank, groups: groups.json}")
 MINUS_ONE = 2**64 - 1  # as protobuf writes it
 
@@ -173,6 +174,7 @@ NODES = [
 ]
 
 CROSSED_GROUPS = {"groups.json": "{\"a\": [0, 1], \"b\": [0, 1]}"}
+CALL_A = call(pg_name="a")[2]
 CALLS_A = trace_of(call(pg_name="a"))
 GROUP_FILES = [
     Row("A groups file that is not there", 2, ["groups.json: error: cannot be opened: No such file or directory"],
@@ -234,6 +236,13 @@ TOGETHER = [
     disagree("A group with a member too many", CALLS_A, trace_of((COMP, [], {})), "call 1", "rank 1 never: no call",
              "groups.json:1 lists these members; they may be too many", job=GROUPS,
              **{"groups.json": "{\"a\": [0, 1]}"}),
+    disagree("A rank that stopped early", trace_of((COMP, [], {}), (COMP, [0], {}), (COLL, [1], CALL_A), (COMP, [2], {})),
+             trace_of((COMP, [], {}), (COMP, [0], {})), "call 1",
+             "rank 1 never: no call on this communicator; the trace of rank 1 ends after 2 nodes, with node 1 \"n1\", "
+             "that of rank 0 after 4", job=GROUPS, **{"groups.json": "{\"a\": [0, 1]}"}),
+    disagree("A rank that stopped before it received", trace_of((COMP, [], {}), send()), trace_of((COMP, [], {})),
+             "1 send but 0 receives; the first without a receive is node 1 \"n1\" on rank 0; the trace of rank 1 ends "
+             "after 1 node, with node 0 \"n0\", that of rank 0 after 2"),
     disagree("A choice of dependencies that a trace has none of, and what comes of it",
              trace_of(call(comm_type=ALL_GATHER), (COLL, [0], call()[2])),
              trace_of((COLL, [1], call()[2]), call(comm_type=ALL_GATHER)),
@@ -256,6 +265,18 @@ TOGETHER = [
              trace_of(receive(), (SEND, [0], {"comm_size": 1000, "comm_dst": 0, "comm_tag": 0})),
              "the job is stuck at 0 ps: 2 of 2 ranks can never finish", "rank 0 waits in receive of 1000 B from rank 1",
              "rank 1 waits in receive of 1000 B from rank 0", "they wait for one another in a circle"),
+    disagree("Two ranks that send more than NCCL's buffer before they receive",
+             trace_of(send(comm_size=64 << 20), (RECV, [0], receive(comm_size=64 << 20, comm_src=1)[2])),
+             trace_of(send(comm_size=64 << 20, comm_dst=0), (RECV, [0], receive(comm_size=64 << 20)[2])),
+             "2 of 2 ranks can never finish", "rank 0 waits in send of 64.00 MiB to rank 1 (node 0 \"n0\") for rank 1",
+             "rank 1 waits in send of 64.00 MiB to rank 0", "they wait for one another in a circle",
+             "(ncclGroupStart, batch_isend_irecv)", job=ON_NODES),
+    Row("`workload lint` of two ranks that send more than NCCL's buffer before they receive", 3,
+        ["rank 0 waits in send of 64.00 MiB to rank 1", "rank 1 waits in send of 64.00 MiB to rank 0"],
+        ["workload", "lint", "rank"], {
+            "rank.0.et": trace_of(send(comm_size=64 << 20), (RECV, [0], receive(comm_size=64 << 20, comm_src=1)[2])),
+            "rank.1.et": trace_of(send(comm_size=64 << 20, comm_dst=0), (RECV, [0], receive(comm_size=64 << 20)[2]))},
+        answers=True),
     disagree("Two communicators called in opposite order (traces/crossed-groups-2)",
              *(t.bytes() for t in make_traces.crossed_groups()),
              "the job is stuck",

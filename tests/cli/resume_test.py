@@ -6,13 +6,14 @@ The faults are real ones: signals to the running program, files cut short, folde
 """
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from orrery_program import Checks, Program, files_of, scratch_folder, write_files
+from orrery_program import SOURCE, Checks, Program, files_of, scratch_folder, write_files
 
 POINTS = 120
 SWEEP = """\
@@ -30,6 +31,12 @@ vary:
   - key: cluster.node.fabric.bandwidth
     values: [x0.5, x0.7, x0.9, x1.1, x1.3]
 """ % ", ".join(str(32 * i) for i in range(1, POINTS // 5 + 1))
+
+TRACE_SWEEP = """\
+experiment: {cluster: dgx-a100, nodes: 2, workload: {chakra: {prefix: t/rank, groups: t/groups.json}}}
+vary: [{key: network.model, values: [flow, alpha-beta]}]
+show: [iteration_time]
+"""
 
 
 def stored(folder):
@@ -145,6 +152,55 @@ def check_refused(program, checks, folder):
                  "a point that does not fit is merged as such", merged.stdout + merged.stderr)
 
 
+def check_special(program, checks, folder, whole):
+    """Where a kept result was, something that is no file of the program's: a device that never ends, a folder, a pipe."""
+    out = Path(folder, "whole")
+    files = stored(out)
+    for file, put in ((files[0], lambda path: path.symlink_to("/dev/zero")), (files[1], Path.mkdir), (files[2], os.mkfifo)):
+        file.unlink()
+        put(file)
+    again = program.run(["sweep", "sweep.yaml", "--out", "whole"], folder)
+    checks.check(again.code == 0 and again.stderr.count("is damaged; its point was simulated again") == 3,
+                 "special files are told", again.stderr)
+    checks.check(files_of(out) == whole and all(file.is_file() and not file.is_symlink() for file in files[:3]),
+                 "and replaced by results")
+
+
+def check_contents(program, checks, folder):
+    """Traces and groups, replaced by others of the same size and time as tar and rsync leave them: results are those of
+    what is there. An all-reduce of 9,192,000 bytes takes longer than one of 8,192,000, and both numbers four bytes."""
+    layers = (SOURCE / "docs" / "examples" / "layers.txt").read_text()
+    write_files(folder, {"traces.yaml": TRACE_SWEEP, "old.txt": layers, "new.txt": layers.replace("8192000", "9192000")})
+    for kind in ("old", "new"):
+        made = program.run(["workload", "import", f"{kind}.txt", "--ranks", "16", "-o", kind], folder)
+        checks.check(made.code == 0, f"{kind} traces", made.stderr)
+    sizes = [{path.name: path.stat().st_size for path in Path(folder, kind).iterdir()} for kind in ("old", "new")]
+    checks.check(sizes[0] == sizes[1], "the traces have the same sizes", sizes)
+
+    def put(source):
+        shutil.rmtree(Path(folder, "t"), ignore_errors=True)
+        shutil.copytree(Path(folder, source), Path(folder, "t"))
+        for path in Path(folder, "t").iterdir():
+            os.utime(path, (0, 0))
+
+    command = ["sweep", "traces.yaml", "--out", "contents"]
+    put("old")
+    first = program.run(command, folder)
+    put("old")
+    again = program.run(command, folder)
+    checks.check(first.code == 0 and again.stdout == first.stdout and "2 of 2 points were there from before" in again.stderr,
+                 "the same contents are known", first.stderr + again.stderr)
+    put("new")
+    kept = program.run(command, folder)
+    fresh = program.run(["sweep", "traces.yaml", "--out", "fresh-contents"], folder)
+    checks.check(kept.stdout == fresh.stdout != first.stdout and "from before" not in kept.stderr,
+                 "others of the same size and time are simulated", kept.stdout + kept.stderr + fresh.stdout)
+    groups = Path(folder, "t", "groups.json")
+    groups.write_text(groups.read_text().replace(": [", " :[", 1))
+    os.utime(groups, (0, 0))
+    checks.check("from before" not in program.run(command, folder).stderr, "groups count, too")
+
+
 def check_two(program, checks, folder):
     running = start(program, folder, "two")
     end = time.monotonic() + 60
@@ -207,6 +263,8 @@ def main():
         check_shards(program, checks, folder, whole)
         check_refused(program, checks, folder)
         check_two(program, checks, folder)
+        check_special(program, checks, folder, whole)
+        check_contents(program, checks, folder)
         check_unwritable(program, checks, folder)
         check_full(program, checks, folder, whole)
     return checks.exit_code()

@@ -206,6 +206,44 @@ TEST_CASE("a chunk in the wrong place, twice, unordered or unwritten is named wi
              Catch::Contains("race for i[0] of rank 0"));
 }
 
+TEST_CASE("what MSCCL's parser takes is taken, and the check judges what it means") {
+  // A pair: each sends its half to scratch of the other, which waits by a nop and adds it up in a block without peers.
+  const auto gpu_of = [](std::uint32_t id, const std::string& nop, const std::string& local) {
+    return gpu(
+        id,
+        block(0, 1 - id, 1 - id, 0,
+              step(0, "s", "i0", "s0", R"(depid="-1" deps="-1" hasdep="1")") + step(1, "r", "i0", "s0")) +
+            fmt::format(R"(<tb id="1" {}>{}{}</tb>)", local, nop, step(1, "re", "s0", "i0", R"(depid="0" deps="1")")),
+        1, 0, 1);
+  };
+  const auto pair = [&](const std::string& nop, const std::string& local) {
+    return algorithm("allreduce", 2, 1, gpu_of(0, nop, local) + gpu_of(1, nop, local));
+  };
+  const std::string no_peers = R"(send="-1" recv="-1" chan="0")";
+  const auto nop = [](const std::string& count) {
+    return fmt::format(
+        R"(<step s="0" type="nop" srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1" cnt="{}" depid="0" deps="0"/>)", count);
+  };
+  for (const char* count : {"1", "0", "-1"}) CHECK(error_of(pair(nop(count), no_peers)) == "");
+  CHECK(error_of(pair(nop("0"), R"(send="-1" recv="-1" chan="-1")")) == "");
+  CHECK(error_of(pair(nop("0"), "")) == "");  // no peers, no channel
+  // Any step of no chunks only waits: here a copy from nowhere.
+  CHECK(error_of(pair(R"(<step s="0" type="cpy" srcbuf="s" srcoff="9" dstbuf="i" dstoff="9" cnt="0"/>)", no_peers)) ==
+        "");
+  // A block that names a peer, and no step that sends there, leaves the connection to others.
+  CHECK(error_of(pair(nop("0"), R"(send="0" recv="-1" chan="3")")) != "");  // gpu 0 is its own peer
+  // Numbers as strtol reads them, attributes and elements that mean nothing, a dependency on no step.
+  CHECK(error_of(pair(R"(<step s=" 0x0" type="nop" cnt="1.0" depid="0" deps="-1" color="red"/><note/>)", no_peers)) ==
+        "");
+  CHECK(error_of(pair(R"(<step type="nop"/>)", no_peers)) == "");
+  // What is sent has a channel.
+  check_error(
+      algorithm("allreduce", 2, 1,
+                gpu(0, R"(<tb id="0" send="1" recv="1" chan="-1">)" + step(0, "s", "i0", "i0") + "</tb>", 1, 1) +
+                    gpu(1, block(0, 0, 0, 0, step(0, "rrc", "i0", "i0")), 1, 1)),
+      "a.xml:3: error: tb 0 of gpu 0 has steps that send to gpu 1 on chan=\"-1\"");
+}
+
 TEST_CASE("two ranks that each wait for the other's message are a deadlock") {
   const auto steps = [](const std::string& chunk) {
     return step(0, "rrc", chunk, chunk) + "\n" + step(1, "s", chunk, chunk);

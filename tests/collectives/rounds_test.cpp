@@ -53,5 +53,51 @@ TEST_CASE("other kinds have theirs") {
   check("ring", kAllReduce, 1, 0, 0);
 }
 
+// What a piece holds: how often the contribution of each rank is in it.
+using Sum = std::vector<std::uint32_t>;
+
+// Plays an all-reduce round by round, as its steps are printed: all messages of a round carry what their senders had
+// before it.
+std::vector<std::vector<Sum>> played(const collectives::Schedule& schedule) {
+  const std::uint32_t ranks = schedule.ranks();
+  const auto pieces = static_cast<std::size_t>(schedule.piece_kinds());
+  std::vector<std::vector<Sum>> has(ranks, std::vector<Sum>(pieces, Sum(ranks)));
+  for (std::uint32_t rank = 0; rank < ranks; ++rank)
+    for (Sum& sum : has[rank]) sum[rank] = 1;
+  const collectives::Rounds rounds = collectives::rounds_of({&schedule, 1});
+  for (std::uint32_t round = 0; round < rounds.count; ++round) {
+    const std::vector<std::vector<Sum>> before = has;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      for (std::uint32_t send = 0; send < schedule.sends(rank); ++send) {
+        if (rounds.of_message[rank][send] != round) continue;
+        const collectives::Step step = schedule.step(rank, send);
+        for (const collectives::PieceId piece : schedule.pieces(rank, send)) {
+          Sum& there = has[step.to][static_cast<std::size_t>(piece)];
+          if (step.combine == collectives::Combine::kCopy) std::ranges::fill(there, 0U);
+          for (std::uint32_t from = 0; from < ranks; ++from)
+            there[from] += before[rank][static_cast<std::size_t>(piece)][from];
+        }
+      }
+  }
+  return has;
+}
+
+// Six ranks by recursive doubling: rank 5 hands 4 + 5 on in the second round, in which rank 0 sends 0 + 1 to rank 2;
+// rank 4's sum is for the exchange after that. Shown in the second round, rank 0 would send it back to rank 4 in the
+// third.
+TEST_CASE("exchanges played round by round count every contribution once, for any number of ranks") {
+  for (const std::string algorithm : {"recursive-doubling", "halving-doubling", "swing", "ring", "binomial-tree"})
+    for (std::uint32_t ranks = 2; ranks <= 33; ++ranks) {
+      collectives::Request request;
+      request.ranks = ranks;
+      request.bytes = Bytes(1 << 20);
+      const collectives::Schedule schedule =
+          collectives::make_schedule(collectives::find_algorithm(algorithm).value(), request);
+      INFO(algorithm << " of " << ranks);
+      for (const std::vector<Sum>& of_rank : played(schedule))
+        for (const Sum& sum : of_rank) CHECK(sum == Sum(ranks, 1));
+    }
+}
+
 }  // namespace
 }  // namespace orrery

@@ -29,6 +29,16 @@ TEST_CASE("lines keep their ends and tabs, and lose all other control characters
   CHECK(printable_lines("{\"a\x7f\": \"\xC2\x9B\"}\n", TextKind::kJson) == "{\"a\\u007F\": \"\\u009B\"}\n");
 }
 
+TEST_CASE("what turns the direction of text round, or is not seen, is escaped by its number") {
+  CHECK(printable("a\xE2\x80\xAE"
+                  "b\xE2\x81\xA6") == "a\\u202Eb\\u2066");                     // right-to-left override, isolate
+  CHECK(printable_lines("\xEF\xBB\xBF\xE2\x80\x8B\n") == "\\uFEFF\\u200B\n");  // byte order mark, zero width
+  CHECK(printable_lines("\xE2\x80\xAE", TextKind::kJson) == "\\u202E");
+  CHECK(printable_lines("\xF3\xA0\x81\x81", TextKind::kJson) == "\\uDB40\\uDC41");  // U+E0041, a tag, in UTF-16
+  CHECK(printable("\xD9\x85\xD8\xB1 \xE6\x97\xA5 \xF0\x9F\x98\x80") ==
+        "\xD9\x85\xD8\xB1 \xE6\x97\xA5 \xF0\x9F\x98\x80");  // Arabic, Chinese, a face
+}
+
 TEST_CASE("an input error shows the first problems and counts the rest") {
   Diagnostics diagnostics;
   for (int i = 0; i < 25; ++i) diagnostics.error({"f", i + 1, 1}, "bad");

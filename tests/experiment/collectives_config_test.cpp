@@ -164,7 +164,9 @@ TEST_CASE("constants of the cluster mean nothing to the fixed library, and are c
 }
 
 TEST_CASE("NCCL is the newest, launched by MPI and held to nothing unless the experiment says otherwise") {
-  CHECK(nccl_of("") == NcclOptions{});
+  NcclOptions defaults;
+  defaults.pxn = true;  // the newest has it, and NVLink joins the devices
+  CHECK(nccl_of("") == defaults);
   CHECK(nccl_of(", version: 2.18.5").version == NcclVersion{2, 18, 5});
   CHECK(nccl_of(", version: 2.27").version == NcclVersion{2, 27, 0});
   CHECK(nccl_of(", version: 2.20").version == NcclVersion{2, 20, 0});  // no number: 2.2 is another

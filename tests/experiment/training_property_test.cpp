@@ -9,6 +9,7 @@
 
 #include "tests/experiment/random_training.h"
 #include "tests/system/folding/folded.h"
+#include "tests/system/plans/fake_library.h"
 #include "tests/workload/training/small_training.h"
 #include "workload/traces/writer.h"
 
@@ -120,6 +121,7 @@ TEST_CASE("random training jobs that are allowed run, fold and survive being wri
   constexpr int kWanted = 2000;
   constexpr std::int64_t kMostRanks = 24;
   std::mt19937_64 random(23);
+  const FakeLibrary library(Bytes(0));
   int allowed = 0, tried = 0;
   std::array<int, 7> schedules{};
   std::array<int, 4> zeros{};
@@ -140,6 +142,11 @@ TEST_CASE("random training jobs that are allowed run, fold and survive being wri
         one_dimension(allowed % 2 == 0 ? "switch" : "ring", devices, Bandwidth(25'000'000'000), Duration(700'000));
     const Outcome folded =
         fold_and_compare(made.job, fabric, {}, allowed % 3 == 0 ? NetworkModel::kFlow : NetworkModel::kAlphaBeta);
+    // However small a library's buffer is, no stage waits for one that waits for it.
+    SimulationOptions awaiting;
+    awaiting.collectives.library = &library;
+    awaiting.collectives.granularity = Granularity::kPhase;
+    fold_and_compare(made.job, fabric, awaiting, NetworkModel::kFlow);
     const Outcome outcome = simulate(made.job, fabric);
     check_compute(made.job, outcome);
     if (allowed % 4 == 0) check_written(made.job, fabric, outcome.totals.finish);

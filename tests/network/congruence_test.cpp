@@ -90,6 +90,13 @@ Fabric fabric_of(const std::string& text, const Routing& routing = {}) {
   return *read.fabric;
 }
 
+std::vector<std::pair<std::string, bool>> with_and_without_relays(const std::vector<std::string>& clusters) {
+  std::vector<std::pair<std::string, bool>> both;
+  for (const std::string& text : clusters)
+    for (const bool relays : {false, true}) both.emplace_back(text, relays);
+  return both;
+}
+
 }  // namespace
 
 TEST_CASE("groups of equal congruence have like routes, and groups that lie alike are often of equal congruence") {
@@ -102,8 +109,9 @@ TEST_CASE("groups of equal congruence have like routes, and groups that lie alik
       cluster_text("topology: rail-optimised, leaf_ports: 3, trunk_latency: 1 us"),
       cluster_text("topology: rail-optimised, leaf_ports: 2, pod_leaves: 8, trunk_latency: 1 us")};
   std::mt19937 random(7);
-  for (const std::string& text : clusters) {
-    const Fabric fabric = fabric_of(text);
+  for (const auto& [text, relays] : with_and_without_relays(clusters)) {
+    Fabric fabric = fabric_of(text);
+    if (relays) fabric.relay_between_rails();
     std::map<std::vector<std::uint32_t>, Group> seen;
     int pairs = 0;
     for (int i = 0; i < 4000; ++i) {
@@ -145,8 +153,9 @@ TEST_CASE("routes between devices that share their switches are ways out and way
                    "global_bandwidth: 100 GB/s, local_latency: 1 us, global_latency: 1 us"),
       composed};
   std::mt19937 random(11);
-  for (const std::string& text : clusters) {
-    const Fabric fabric = fabric_of(text);
+  for (const auto& [text, relays] : with_and_without_relays(clusters)) {
+    Fabric fabric = fabric_of(text);
+    if (relays) fabric.relay_between_rails();
     int sharing = 0, others = 0;
     for (int i = 0; i < 4000; ++i) {
       const Group group = random_group(random, fabric.device_count());

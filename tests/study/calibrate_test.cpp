@@ -269,3 +269,26 @@ TEST_CASE("on the rows of a real log that it has not seen, a calibration beats t
     CHECK(median(held_out) < median(before));
   }
 }
+
+TEST_CASE("more rows than a fit takes become the median of each size, and neighbours one of several") {
+  using orrery::study::CalibrationRow;
+  const auto row = [](std::size_t table, std::int64_t bytes, double seconds) {
+    return CalibrationRow{table, Bytes(bytes), seconds};
+  };
+  // Few rows stay as they are, in their order.
+  CHECK(orrery::study::medians_of({row(0, 8, 3), row(0, 4, 1)}, 2).front().seconds == 3);
+  // Sizes 4 and 8 of table 0, size 4 of table 1: the middle one of three, and of two the larger.
+  const auto medians = orrery::study::medians_of(
+      {row(0, 8, 5), row(1, 4, 7), row(0, 4, 3), row(0, 4, 1), row(0, 4, 2), row(0, 8, 4), row(1, 4, 9), row(1, 4, 8)},
+      3);
+  REQUIRE(medians.size() == 3);
+  CHECK((medians[0].table == 0 && medians[0].bytes == Bytes(4) && medians[0].seconds == 2));
+  CHECK((medians[1].table == 0 && medians[1].bytes == Bytes(8) && medians[1].seconds == 5));
+  CHECK((medians[2].table == 1 && medians[2].bytes == Bytes(4) && medians[2].seconds == 8));
+  // Ten sizes for four places: every third, from the second on.
+  std::vector<CalibrationRow> sizes;
+  for (int i = 0; i < 10; ++i) sizes.push_back(row(0, i + 1, i));
+  const auto taken = orrery::study::medians_of(sizes, 4);
+  REQUIRE(taken.size() == 3);
+  CHECK((taken[0].seconds == 1 && taken[1].seconds == 4 && taken[2].seconds == 7));
+}

@@ -1,64 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "workload/chakra/file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <limits>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/assert.h"
 #include "core/error.h"
-#include "core/input_files.h"
 
 namespace orrery::workload {
 namespace {
-
-// POSIX files rather than streams, because streams lose the reason of a failure.
-class OpenFile {
- public:
-  explicit OpenFile(const std::string& path)
-      : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (descriptor_ < 0) fail("cannot be opened", errno);
-    note_input(path);
-  }
-  ~OpenFile() { ::close(descriptor_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
-  // InputError unless this is a regular file: a pipe or a device may never end.
-  std::size_t regular_size() const {
-    struct stat status = {};
-    if (::fstat(descriptor_, &status) != 0) fail("cannot be examined", errno);
-    if (S_ISDIR(status.st_mode)) throw InputError({path_}, "is a directory, expected a file");
-    if (!S_ISREG(status.st_mode)) throw InputError({path_}, "is not a regular file", "write the trace to a file first");
-    return static_cast<std::size_t>(status.st_size);
-  }
-
-  // Up to `count` bytes; 0 at the end.
-  std::size_t read(char* to, std::size_t count) const {
-    while (true) {
-      const ssize_t got = ::read(descriptor_, to, count);
-      if (got >= 0) return static_cast<std::size_t>(got);
-      if (errno != EINTR) fail("cannot be read", errno);
-    }
-  }
-
- private:
-  [[noreturn]] void fail(const char* what, int reason) const {
-    throw InputError({path_}, std::string(what) + ": " + std::generic_category().message(reason));
-  }
-
-  std::string path_;
-  int descriptor_;
-};
 
 constexpr std::size_t kOutputStep = 256 << 10;
 constexpr int kGzipWindow = 15 + 16;  // the largest window, and gzip framing only
@@ -137,19 +92,6 @@ class Inflater {
 };
 
 }  // namespace
-
-std::string read_file(const std::string& path) {
-  const OpenFile file(path);
-  // One byte more than its size, so that the end is seen without growing; the file may still change while it is read.
-  std::string bytes(file.regular_size() + 1, '\0');
-  std::size_t used = 0;
-  while (const std::size_t got = file.read(bytes.data() + used, bytes.size() - used)) {
-    used += got;
-    if (used == bytes.size()) bytes.resize(used + std::max(used / 2, std::size_t{4096}));
-  }
-  bytes.resize(used);
-  return bytes;
-}
 
 bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 

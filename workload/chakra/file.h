@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trace files as bytes: reading and gzip. All trace formats start here, so that a missing file, a directory or a
-// corrupt archive is said the same way everywhere.
+// What was compressed by gzip, so that a corrupt archive is said the same way everywhere.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +7,6 @@
 #include <string_view>
 
 namespace orrery::workload {
-
-// The whole of a regular file. InputError naming the file and the reason when it is missing, unreadable, or anything
-// but a regular file.
-std::string read_file(const std::string& path);
 
 bool is_gzip(std::string_view bytes);
 

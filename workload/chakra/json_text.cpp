@@ -8,22 +8,14 @@
 
 #include <fmt/format.h>
 
+#include "core/files/json.h"
+
 namespace orrery::workload {
 namespace {
 
 constexpr std::string_view kJsonSpaces = " \t\r\n";
 constexpr std::string_view kJsonWord = "+-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
-// nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error ..." from "syntax error"
-// on: the place is said before.
-std::string reason_of(const nlohmann::json::exception& error) {
-  std::string_view text = error.what();
-  if (const std::size_t bracket = text.find("] "); bracket != std::string_view::npos) text.remove_prefix(bracket + 2);
-  const std::size_t colon = text.find(": ");
-  if (text.starts_with("parse error") && colon != std::string_view::npos) text.remove_prefix(colon + 2);
-  return printable(text, 200);
-}
 
 }  // namespace
 
@@ -54,13 +46,18 @@ class JsonText::Iterator {
 JsonText::JsonText(const std::string& file, std::string_view text)
     : file_(file), text_(text), read_(text.data()), end_(text.data()) {
   if (text.starts_with(kByteOrderMark)) read_ += kByteOrderMark.size();
+  try {
+    check_json_depth(text);
+  } catch (const JsonError& error) {
+    fail(error.offset(), "not JSON that can be read: " + error.reason());
+  }
 }
 
 void JsonText::parse(const Callback& callback) {
   const std::size_t start = offset();
   end_ = text_.data() + text_.size();
   const auto fail_at = [&](std::size_t at, const nlohmann::json::exception& error) {
-    fail(at, "not JSON: " + reason_of(error), at >= text_.size() ? "the file was cut" : "");
+    fail(at, "not JSON: " + json_reason(error), at >= text_.size() ? "the file was cut" : "");
   };
   try {
     [[maybe_unused]] const auto kept = nlohmann::json::parse(Iterator(*this, false), Iterator(*this, true), callback);

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/assert.h"
+
 namespace orrery::workload {
 
 std::optional<std::uint32_t> Communicator::position_of(RankId rank) const {
@@ -39,9 +41,16 @@ std::int64_t Job::tag(RankId rank, NodeId transfer) const {
   return ranks[index_of(rank)].tag(graph(rank).transfer_index(transfer));
 }
 
+const GraphFacts& Job::facts(std::uint32_t graph) const {
+  static const GraphFacts nothing;
+  if (known_facts.empty()) return nothing;
+  ORRERY_ASSERT(known_facts.size() == graphs.size() && graph < graphs.size());
+  return known_facts[graph];
+}
+
 std::string_view Job::peer_family(RankId rank, NodeId transfer) const {
-  if (peer_families.empty()) return "p2p";
-  return peer_families[ranks[index_of(rank)].graph][graph(rank).peer_slot(transfer)];
+  const std::vector<std::string>& families = facts(ranks[index_of(rank)].graph).peer_families;
+  return families.empty() ? "p2p" : std::string_view(families[graph(rank).peer_slot(transfer)]);
 }
 
 std::uint32_t Job::root(RankId rank, NodeId collective) const {
@@ -56,13 +65,6 @@ std::uint32_t Job::root(RankId rank, NodeId collective) const {
 std::string Job::describe(RankId rank, NodeId node) const { return labels_of(rank).describe(node); }
 
 namespace {
-
-// Adds `part` by graph, or `nothing` for each graph where a job has none.
-template <class T, class Nothing>
-void append_by_graph(std::vector<T>& whole, const std::vector<T>& part, const Job& job, const Nothing& nothing) {
-  for (std::size_t graph = 0; graph < job.graphs.size(); ++graph)
-    whole.push_back(part.empty() ? nothing(job.graphs[graph]) : T(part[graph]));
-}
 
 RankBinding shifted(RankBinding binding, const Job& whole, std::uint32_t first_rank) {
   binding.graph += static_cast<std::uint32_t>(whole.graphs.size());
@@ -81,12 +83,7 @@ RankBinding shifted(RankBinding binding, const Job& whole, std::uint32_t first_r
 void append(Job& whole, const Job& job, std::string_view name) {
   const auto first_rank = static_cast<std::uint32_t>(whole.ranks.size());
   for (const RankBinding& binding : job.ranks) whole.ranks.push_back(shifted(binding, whole, first_rank));
-  append_by_graph(whole.peer_families, job.peer_families, job,
-                  [](const ExecutionGraph& graph) { return std::vector<std::string>(graph.peer_slots(), "p2p"); });
-  append_by_graph(whole.iteration_starts, job.iteration_starts, job,
-                  [](const ExecutionGraph&) { return std::vector<NodeId>{}; });
-  append_by_graph(whole.initial_nodes, job.initial_nodes, job, [](const ExecutionGraph&) { return 0U; });
-  append_by_graph(whole.has_input_nodes, job.has_input_nodes, job, [](const ExecutionGraph&) { return false; });
+  for (std::uint32_t graph = 0; graph < job.graphs.size(); ++graph) whole.known_facts.push_back(job.facts(graph));
   for (Communicator group : job.communicators) {
     group.name = fmt::format("{}.{}", name, group.name);
     group.job_prefix = name.size() + 1;

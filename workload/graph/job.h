@@ -59,22 +59,27 @@ struct RankBinding {
   std::int64_t tag(std::uint32_t transfer_index) const { return tags().empty() ? 0 : tags()[transfer_index]; }
 };
 
+// What the generator of a job knows of a graph beside its nodes; of a trace nothing is known.
+struct GraphFacts {
+  std::vector<std::string> peer_families{};  // by peer slot: the name of that communication in reports; empty: "p2p"
+  // First node of every iteration but the first, ascending; nodes of an iteration are numbered in one go.
+  std::vector<NodeId> iteration_starts{};
+  std::uint32_t initial_nodes = 0;  // number of first nodes that are of no iteration, but prepare the first one
+  // Host and memory nodes bring input and take checkpoints away: they matter to a rank while it waits for them. Else
+  // they are as good as computation.
+  bool has_input_nodes = false;
+};
+
 struct Job {
   std::vector<ExecutionGraph> graphs;
   std::vector<NodeLabels> labels;
   std::vector<RankBinding> ranks;           // by RankId; their number is the world size
   std::vector<Communicator> communicators;  // by GroupId; 0 is the world, of several jobs that of the first
-  // By graph, by peer slot: what reports call that communication. Empty: "p2p" throughout.
-  std::vector<std::vector<std::string>> peer_families;
-  // By graph: the first node of every iteration but the first, ascending; nodes of an iteration are numbered in one go.
-  // Empty: there is one iteration.
-  std::vector<std::vector<NodeId>> iteration_starts;
-  // By graph: how many of its first nodes are of no iteration, but prepare the first one. Empty: none.
-  std::vector<std::uint32_t> initial_nodes;
-  // By graph: host and memory nodes bring input and take checkpoints away, they matter to a rank while it waits for
-  // them. Else they are as good as computation. Empty: none does.
-  std::vector<bool> has_input_nodes;
+  std::vector<GraphFacts> known_facts;      // by graph; empty: nothing is known of any. Read by facts() below
   std::vector<Problem> warnings;
+
+  // Facts of a graph, of which nothing may be known. The index is checked.
+  const GraphFacts& facts(std::uint32_t graph) const;
 
   const ExecutionGraph& graph(RankId rank) const { return graphs[ranks[index_of(rank)].graph]; }
   const NodeLabels& labels_of(RankId rank) const { return labels[ranks[index_of(rank)].labels]; }

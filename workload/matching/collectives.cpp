@@ -166,7 +166,8 @@ class Disagreement {
   std::string text(std::size_t call) const {
     Lines lines;
     add_asking(call, lines);
-    const bool all_ask = !add_absent(call, lines);
+    const std::uint32_t first_asking = lines.begin()->first;
+    const bool all_ask = !add_absent(call, RankId(first_asking), lines);
     std::string text = fmt::format("  communicator \"{}\" ({}), call {}; arriving are",
                                    printable(communicator_.name, 40), members(), call + 1);
     constexpr std::size_t kLinesShown = 6;
@@ -178,7 +179,7 @@ class Disagreement {
       }
       text += line;
     }
-    if (!communicator_.source.empty() && has_silent_member())
+    if (!communicator_.source.empty() && has_silent_member(RankId(first_asking)))
       text += fmt::format("\n    {} lists these members; they may be too many", printable(communicator_.source));
     if (all_ask && only_order_differs()) text += "\n    all members make the same calls, but in different orders";
     return text;
@@ -204,8 +205,8 @@ class Disagreement {
     }
   }
 
-  // Whether there are any.
-  bool add_absent(std::size_t call, Lines& lines) const {
+  // Whether there are any. `asking` is a rank that makes the call.
+  bool add_absent(std::size_t call, RankId asking, Lines& lines) const {
     std::map<std::size_t, std::vector<std::uint32_t>> absent;  // by how many calls they make
     for (std::size_t member = 0; member < kinds_.size(); ++member) {
       const std::size_t calls = caller(member).calls.size();
@@ -214,8 +215,9 @@ class Disagreement {
     for (auto& [count, ranks] : absent) {
       std::ranges::sort(ranks);
       lines[ranks[0]] =
-          fmt::format("\n    {} never: {} on this communicator", rank_list(ranks),
-                      count == 0 ? "no call" : fmt::format("only {} call{}", count, count == 1 ? "" : "s"));
+          fmt::format("\n    {} never: {} on this communicator{}", rank_list(ranks),
+                      count == 0 ? "no call" : fmt::format("only {} call{}", count, count == 1 ? "" : "s"),
+                      early_end(job_, RankId(ranks[0]), asking));
     }
     return !absent.empty();
   }
@@ -235,8 +237,11 @@ class Disagreement {
     return rank_list(ranks);
   }
 
-  bool has_silent_member() const {
-    return std::ranges::any_of(kinds_, [&](std::uint32_t kind) { return callers_[kind].calls.empty(); });
+  // One that never calls although its trace is as long as others are.
+  bool has_silent_member(RankId asking) const {
+    for (std::size_t member = 0; member < kinds_.size(); ++member)
+      if (caller(member).calls.empty() && early_end(job_, communicator_.members[member], asking).empty()) return true;
+    return false;
   }
 
   bool only_order_differs() const {

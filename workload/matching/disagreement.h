@@ -23,6 +23,10 @@ class DisagreementReport {
   std::vector<std::string> entries_;
 };
 
+// "; the trace of rank 3 ends after 12 nodes, with 'x' (node 11), that of rank 0 after 40": of `rank`, which something
+// is missing from, if it has fewer nodes than `other`; else empty. A rank that stopped early is found by it.
+std::string early_end(const Job& job, RankId rank, RankId other);
+
 // One entry of the report for each communicator whose members disagree: its first call about which they do.
 CallLists match_collectives(const Job& job, DisagreementReport& report);
 

@@ -108,6 +108,14 @@ std::string DisagreementReport::text() const {
   return text;
 }
 
+std::string early_end(const Job& job, RankId rank, RankId other) {
+  const ExecutionGraph &graph = job.graph(rank), &longer = job.graph(other);
+  if (graph.written_out_size() >= longer.written_out_size()) return {};
+  const std::string last = graph.size() == 0 ? "" : fmt::format(", with {}", job.describe(rank, graph.order().back()));
+  return fmt::format("; the trace of rank {} ends after {} node{}{}, that of rank {} after {}", index_of(rank),
+                     graph.size(), graph.size() == 1 ? "" : "s", last, index_of(other), longer.size());
+}
+
 Matching match(const Job& job) {
   DisagreementReport report;
   CallLists calls = match_collectives(job, report);

@@ -194,9 +194,10 @@ class Channel {
     const bool sends_left = sends_.size() > receives_.size();
     const NodeId first = sends_left ? sends_[pairs].node : receives_[pairs].node;
     const RankId rank = sends_left ? source_ : destination_;
-    return heading() + fmt::format("{} but {}; the first without {} is {} on rank {}", count(sends_.size(), "send"),
+    return heading() + fmt::format("{} but {}; the first without {} is {} on rank {}{}", count(sends_.size(), "send"),
                                    count(receives_.size(), "receive"), sends_left ? "a receive" : "a send",
-                                   job_.describe(rank, first), index_of(rank));
+                                   job_.describe(rank, first), index_of(rank),
+                                   early_end(job_, sends_left ? destination_ : source_, rank));
   }
 
   const Job& job_;

@@ -54,6 +54,8 @@ Listing list(const std::filesystem::path& prefix) {
     const std::string name = at->path().filename().string();
     if (const std::optional<TraceName> trace = parse_name(name)) found[trace->stem][trace->rank].push_back(name);
   }
+  if (error == std::errc::permission_denied)
+    throw InputError({directory.string()}, "the folder cannot be read: " + error.message());
   return found;
 }
 

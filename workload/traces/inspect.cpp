@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config/quantity_text.h"
-#include "workload/chakra/file.h"
+#include "core/files/read_file.h"
 #include "workload/graph/findings.h"
 #include "workload/graph/rank_list.h"
 #include "workload/traces/rank_trace.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "workload/chakra/file.h"
+#include "core/files/read_file.h"
 #include "workload/graph/findings.h"
 #include "workload/traces/rank_trace.h"
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/files/json.h"
 #include "workload/traces/groups.h"
 
 namespace orrery::workload {
@@ -61,16 +62,12 @@ std::optional<std::string> json_of_python(std::string_view text) {
   return json;
 }
 
-// Moves only: copying a value would recurse as deep as the text nests. A blank text lists nothing.
+// A blank text lists nothing.
 std::optional<Json> parse(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return Json::array();
-  Json plain = Json::parse(text, nullptr, false);
-  if (!plain.is_discarded()) return plain;
+  if (std::optional<Json> plain = orrery::json_of<Json>(text)) return plain;
   const std::optional<std::string> json = json_of_python(text);
-  if (!json) return std::nullopt;
-  Json value = Json::parse(*json, nullptr, false);
-  if (value.is_discarded()) return std::nullopt;
-  return value;
+  return json ? orrery::json_of<Json>(*json) : std::nullopt;
 }
 
 // The list of objects, out of any lists and strings around it.

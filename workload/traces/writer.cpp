@@ -17,7 +17,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/output_file.h"
+#include "core/files/folder_lock.h"
+#include "core/files/output_file.h"
 #include "core/utf8.h"
 #include "workload/chakra/chakra.pb.h"
 #include "workload/traces/files.h"
@@ -177,6 +178,8 @@ class EncodedGraph {
 
   // The file of `rank`, which has this graph.
   void write(OutputFile& file, const Job& job, RankId rank, const CommunicatorNaming& naming) const;
+  // Bytes that write() writes.
+  std::uint64_t size(const Job& job, RankId rank, const CommunicatorNaming& naming) const;
 
  private:
   // A communication node, whose message lacks the length in front and the attributes of the rank at the end.
@@ -230,6 +233,16 @@ void EncodedGraph::write(OutputFile& file, const Job& job, RankId rank, const Co
     at = open.end;
   }
   file.write(std::string_view(bytes_).substr(at));
+}
+
+std::uint64_t EncodedGraph::size(const Job& job, RankId rank, const CommunicatorNaming& naming) const {
+  std::uint64_t bytes = chakra_metadata_frame(job.ranks.size()).size() + bytes_.size();
+  std::string frame;
+  for (const OpenNode& open : open_) {
+    close(open, job, rank, naming, frame);
+    bytes += frame.size() - (open.end - open.begin);
+  }
+  return bytes;
 }
 
 // Messages merge when their bytes stand one behind the other, and lists grow.
@@ -313,6 +326,7 @@ ChakraSource write_job(const Job& job, const std::filesystem::path& directory, c
   make_directory(directory);
   const std::filesystem::path prefix = directory / stem;
   const std::string groups = (directory / "groups.json").string();
+  lock_folder(directory.empty() ? "." : directory.string());
   refuse_other_traces(prefix, static_cast<std::uint32_t>(job.ranks.size()));
 
   const CommunicatorNaming naming = name_communicators(job.communicators);
@@ -331,6 +345,22 @@ ChakraSource write_job(const Job& job, const std::filesystem::path& directory, c
   }
   files.commit(trace_path(prefix, 0));
   return {.prefix = prefix.string(), .groups = groups};
+}
+
+std::uint64_t bytes_of_traces(const Job& job) {
+  const CommunicatorNaming naming = name_communicators(job.communicators);
+  const std::vector<std::uint32_t> ranks = ranks_by_graph(job);
+  const auto same = [&](std::uint32_t a, std::uint32_t b) {
+    return job.ranks[a].graph == job.ranks[b].graph && job.ranks[a].labels == job.ranks[b].labels;
+  };
+  std::uint64_t bytes = 0;
+  for (auto first = ranks.begin(); first != ranks.end();) {
+    const auto end = std::find_if(first, ranks.end(), [&](std::uint32_t rank) { return !same(*first, rank); });
+    const EncodedGraph graph(job.graph(RankId(*first)), job.labels_of(RankId(*first)));
+    bytes += graph.size(job, RankId(*first), naming) * static_cast<std::uint64_t>(end - first);
+    first = end;
+  }
+  return bytes;
 }
 
 }  // namespace orrery::workload

@@ -10,6 +10,7 @@
 // data_deps. Read back, a job has the same nodes, numbers and names; only local slots and streams are numbered anew.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -28,5 +29,10 @@ namespace orrery::workload {
 // when the directory holds other traces of that stem, which a reader would take for ranks of this job. A failure leaves
 // no part of a job that looks like the whole (OutputFiles).
 ChakraSource write_job(const Job& job, const std::filesystem::path& directory, const std::string& stem);
+
+// How many bytes the traces take that write_job() writes, but for the groups file: each different graph is encoded
+// once, and counted for all ranks that have it as it is for the first of them, whose numbers of groups and peers are
+// about as long as those of the others.
+std::uint64_t bytes_of_traces(const Job& job);
 
 }  // namespace orrery::workload

@@ -10,7 +10,7 @@
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
 #include "system/devices/operator_model.h"
-#include "workload/chakra/file.h"
+#include "core/files/read_file.h"
 
 namespace orrery::study {
 namespace {
@@ -74,7 +74,7 @@ void read_layers(Section& section, ComputeTable& table) {
   table.layers_file = path_from(section.where("layers").file, *file).string();
   Diagnostics& diagnostics = section.context().diagnostics();
   try {
-    table.layers = read_layer_csv(workload::read_file(table.layers_file), table.layers_file, diagnostics);
+    table.layers = read_layer_csv(read_text(table.layers_file), table.layers_file, diagnostics);
   } catch (const InputError& error) {
     for (const Problem& problem : error.problems()) diagnostics.error(problem.where, problem.message, problem.hint);
   }
@@ -218,7 +218,7 @@ void read_table(Section& section, ComputeTable& table) {
 std::vector<ComputeTable> compute_tables_of(const ComputeQuestion& question, std::span<const ComputeTable> shipped,
                                             const ConfigFiles& files) {
   Diagnostics diagnostics;
-  const std::string text = workload::read_file(question.file);
+  const std::string text = read_text(question.file);
   const bool kernels = system::is_kernel_csv(text);
   if (kernels && question.device.empty())
     throw InputError({question.file}, "kernels do not say what device they were measured on",

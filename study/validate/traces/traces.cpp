@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/files/interruption.h"
 #include "experiment/run.h"
 #include "report/parts.h"
 
@@ -30,6 +31,7 @@ class ScratchFolder {
     if (mkdtemp(name.data()) == nullptr)
       throw InputError({name}, "no folder can be made to unpack traces", "set TMPDIR to a folder with room");
     path_ = name;
+    unfinished_.emplace(name, Unfinished::Kind::kFolder);
   }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
@@ -41,6 +43,7 @@ class ScratchFolder {
 
  private:
   fs::path path_;
+  std::optional<Unfinished> unfinished_;
 };
 
 bool is_archive(const std::string& file) { return file.find(".tar.") != std::string::npos; }

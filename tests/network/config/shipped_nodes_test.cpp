@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Shipped nodes against hand-counted links and bottlenecks.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
+#include "tests/network/config/read_cluster_text.h"
 #include "tests/network/fabric_ways.h"
 
 using namespace orrery;
@@ -51,4 +54,28 @@ TEST_CASE("shipped nodes without NVLink switches: who meets where") {
   const Fabric tpu = fabric_of("cluster: tpu-v4-pod\n");
   CHECK(tpu.link_count() == 4096 * 6);
   CHECK(way(tpu, 0, 15).hops == 1);
+}
+
+// A DGX-1 V100 is written for nic0 to nic3, one on each PCIe switch.
+TEST_CASE("a node whose links name NICs is read with fewer of them, and refused with more") {
+  const auto read = [](const std::string& nics) {
+    return read_cluster_text("cluster: dgx-1v\nnodes: 2\n", {"cluster.node.nics.count=" + nics});
+  };
+  for (const std::string count : {"1", "2", "3"}) {
+    const ReadCluster fewer = read(count);
+    INFO(count << fewer.errors);
+    REQUIRE(fewer.fabric);
+    const std::string left = count == "3" ? "nic3" : "nic" + count + " to nic3";
+    CHECK(fewer.errors.find("so the links of " + left + " are left out") != std::string::npos);
+    std::vector<LinkId> route;
+    fewer.fabric->route(DeviceId(7), DeviceId(8), route);  // by the nearest NIC that is left
+    const auto stop = [&](std::size_t i) { return fewer.fabric->vertex_name(fewer.fabric->ends(route[i]).to); };
+    CHECK(std::ranges::any_of(route, [&](LinkId link) {
+      return fewer.fabric->vertex_name(fewer.fabric->ends(link).to) == (count == "3" ? "node0.nic2" : "node0.nic0");
+    }));
+    CHECK(stop(route.size() - 1) == "node1.gpu0");
+  }
+  CHECK(read("4").errors.empty());
+  CHECK(read("5").errors.find("no link names nic4; join it to a switch or to another device, or lower `nics.count`") !=
+        std::string::npos);
 }

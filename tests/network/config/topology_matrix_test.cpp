@@ -214,8 +214,51 @@ TEST_CASE("a node takes its fabric from a topology matrix beside it") {
   const auto with = [&](const std::string& setting) { return read_cluster_text(text, {setting}).errors; };
   CHECK(with("cluster.node.devices=7").find("the matrix has 8 GPUs, the node 7 devices") != std::string::npos);
   CHECK(with("cluster.node.nics.count=3").find("the matrix has 4 NICs, the node 3") != std::string::npos);
-  CHECK(with("cluster.node.topology_matrix=nowhere.txt").find("'nowhere.txt' cannot be read") != std::string::npos);
-  CHECK(with("cluster.node.topology_matrix=.").find("cannot be read") != std::string::npos);
+  CHECK(with("cluster.node.topology_matrix=nowhere.txt").find("nowhere.txt' cannot be opened") != std::string::npos);
+  CHECK(with("cluster.node.topology_matrix=.").find("is a directory") != std::string::npos);
   CHECK(with("cluster.node.capacities.pcie=0 GB/s").find("pcie") != std::string::npos);
   CHECK(with("cluster.node.links=[]").find("'links' and 'topology_matrix' exclude each other") != std::string::npos);
+}
+
+// A matrix of `gpus` that all reach each other over NV`links`.
+std::string clique_text(std::uint32_t gpus, std::uint32_t links) {
+  std::string text;
+  for (std::uint32_t i = 0; i < gpus; ++i) text += fmt::format("\tGPU{}", i);
+  text += "\tCPU Affinity\n";
+  for (std::uint32_t a = 0; a < gpus; ++a) {
+    text += fmt::format("GPU{}", a);
+    for (std::uint32_t b = 0; b < gpus; ++b) text += a == b ? "\tX" : fmt::format("\tNV{}", links);
+    text += "\t0-79\n";
+  }
+  return text;
+}
+
+// 7 x 18 links are more than a GPU has: they lead to an NVSwitch, which does multicast from Hopper on. Four GPUs with
+// six links to each of the others have no switch.
+TEST_CASE("GPUs that all reach each other over an NVSwitch have NVLS from Hopper on, as the node by its name has") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "orrery-clique-matrix";
+  std::filesystem::create_directories(folder);
+  const auto kind = [&](const std::string& device, std::uint32_t gpus, std::uint32_t links,
+                        const std::vector<std::string>& settings = {}) {
+    std::ofstream(folder / "clique.txt") << clique_text(gpus, links);
+    const ReadCluster read =
+        read_cluster_text(fmt::format("cluster: {{node: {{device: {}, devices: {}, topology_matrix: {}}}}}\n", device,
+                                      gpus, (folder / "clique.txt").string()),
+                          settings);
+    INFO(read.errors);
+    REQUIRE(read.fabric);
+    return read.fabric->interconnect();
+  };
+  const InterconnectKind hgx = kind("h100-sxm", 8, 18);
+  CHECK(hgx.within == NodeLinkKind::kNvlink);
+  CHECK(hgx.multicast);
+  CHECK(kind("h100-sxm", 4, 18).multicast);
+  CHECK(kind("h800-sxm", 8, 8).multicast);
+  CHECK_FALSE(kind("h100-sxm", 8, 18, {"cluster.node.multicast=false"}).multicast);
+  CHECK_FALSE(kind("h100-sxm", 8, 18, {"cluster.node.interconnect=pcie"}).multicast);
+  CHECK_FALSE(kind("a100-sxm-80gb", 8, 12).multicast);
+  CHECK(kind("a100-sxm-80gb", 8, 12).within == NodeLinkKind::kNvlink);
+  const InterconnectKind without_switch = kind("h100-sxm", 4, 6);
+  CHECK(without_switch.within == NodeLinkKind::kNvlink);
+  CHECK_FALSE(without_switch.multicast);
 }

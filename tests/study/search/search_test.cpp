@@ -80,7 +80,7 @@ void check_bounds(const JobText& job, std::size_t count) {
     const workload::TrainingSpec training = with_plan(base, plans[i]);
     const Duration bound = PlanBounds(experiment).of(training, Bytes::max()).time;
     CAPTURE(fmt::format("{}", fmt::join(settings_of(base, plans[i]), " ")));
-    CHECK((bound > Duration::zero() || base.initial_broadcast));
+    CHECK(bound > Duration::zero());
     CHECK(bound <= time_of(experiment, training));
   }
 }

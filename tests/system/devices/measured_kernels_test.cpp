@@ -11,6 +11,7 @@
 
 #include "core/config/config.h"
 #include "system/devices/operator_model.h"
+#include "core/files/read_file.h"
 #include "workload/chakra/file.h"
 
 using namespace orrery;

@@ -73,7 +73,7 @@ Duration time_of(const Outcome& outcome, std::uint32_t rank, NodeId node) {
 }
 
 std::uint32_t iteration_of(const Job& job, RankId rank, const OperationRecord& record) {
-  const std::vector<NodeId>& starts = job.iteration_starts[job.ranks[index_of(rank)].graph];
+  const std::vector<NodeId>& starts = job.facts(job.ranks[index_of(rank)].graph).iteration_starts;
   return static_cast<std::uint32_t>(std::ranges::count_if(starts, [&](NodeId start) { return start <= record.node; }));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Random jobs on random machines, folded and with every rank by itself: no operation differs by a picosecond.
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <random>
@@ -53,6 +54,7 @@ template <class Change>
 std::uint64_t splits_of_random_experiments(int trials, std::uint64_t seed, const Change& change) {
   std::mt19937_64 random(seed), random_nic(seed);
   std::uint64_t ranks = 0, classes = 0, splits = 0;
+  int stuck = 0;
   for (int trial = 0; trial < trials; ++trial) {
     const RandomMachine machine = random_machine(random);
     INFO("trial " << trial << "\n" << machine.text);
@@ -63,12 +65,17 @@ std::uint64_t splits_of_random_experiments(int trials, std::uint64_t seed, const
     const Job job = random_job(random, machine.ranks);
     SimulationOptions options = experiment.simulation;
     change(options, experiment, trial);
-    const Outcome folded = fold_and_compare(job, experiment.fabric, options, network_of(experiment));
-    check_growing_symmetry(job, experiment, options.collectives, random);
-    ranks += machine.ranks;
-    classes += folded.totals.rank_classes;
-    splits += folded.steps.size();
+    try {
+      const Outcome folded = fold_and_compare(job, experiment.fabric, options, network_of(experiment));
+      check_growing_symmetry(job, experiment, options.collectives, random);
+      ranks += machine.ranks;
+      classes += folded.totals.rank_classes;
+      splits += folded.steps.size();
+    } catch (const StuckError&) {  // sends that wait for their receives
+      ++stuck;
+    }
   }
+  CHECK(stuck * 2 < trials);
   // They did fold: about half of the jobs have no straggler.
   CHECK(classes * 10 < ranks * 9);
   WARN(classes << " classes for " << ranks << " ranks, " << splits << " times more of them");
@@ -94,10 +101,11 @@ TEST_CASE("500 random experiments whose members all send to all fold without a d
   CHECK(splits_of_random_experiments(500, 17, all_direct) > 250);
 }
 
-TEST_CASE("500 random experiments by a library fold without a difference") {
-  const FakeLibrary library;
-  const auto by_library = [&](SimulationOptions& options, const Experiment&, int) {
-    options.collectives.library = &library;
+TEST_CASE("500 random experiments by a library fold without a difference, whatever sends wait for their receives") {
+  const FakeLibrary eager, middle(Bytes(100'000)), none(Bytes(0));
+  const std::array<const FakeLibrary*, 3> libraries = {&eager, &middle, &none};
+  const auto by_library = [&](SimulationOptions& options, const Experiment&, int trial) {
+    options.collectives.library = libraries[static_cast<std::size_t>(trial) % 3];
     options.collectives.granularity = Granularity::kPhase;
   };
   CHECK(splits_of_random_experiments(500, 13, by_library) > 250);
@@ -105,7 +113,7 @@ TEST_CASE("500 random experiments by a library fold without a difference") {
 
 TEST_CASE("500 random jobs with tags, roots and peers in several slots fold without a difference") {
   std::mt19937_64 random(11);
-  const FakeLibrary library;
+  const FakeLibrary eager, none(Bytes(0));
   int folded = 0;
   for (int trial = 0; trial < 500; ++trial) {
     INFO("trial " << trial);
@@ -115,7 +123,7 @@ TEST_CASE("500 random jobs with tags, roots and peers in several slots fold with
         one_dimension(trial % 2 == 0 ? "switch" : "ring", ranks, Bandwidth(25'000'000'000), Duration(700'000));
     SimulationOptions options;
     if (trial % 4 == 3) {
-      options.collectives.library = &library;
+      options.collectives.library = trial % 8 == 3 ? &eager : &none;
       options.collectives.granularity = Granularity::kPhase;
     }
     try {

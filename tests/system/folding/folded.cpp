@@ -3,13 +3,34 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/error.h"
 #include "report/fold_check.h"
 
 namespace orrery::test {
+namespace {
+
+std::string how_it_is_stuck(const workload::Job& job, const network::Fabric& fabric,
+                            const system::SimulationOptions& options,
+                            const system::Simulation::NetworkFactory& network) {
+  try {
+    simulate(job, fabric, options, network);
+  } catch (const StuckError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
 
 Outcome fold_and_compare(const workload::Job& job, const network::Fabric& fabric, system::SimulationOptions options,
                          const system::Simulation::NetworkFactory& network) {
   options.fold = system::FoldMode::kOff;
+  const std::string stuck = how_it_is_stuck(job, fabric, options, network);
+  if (!stuck.empty()) {
+    options.fold = system::FoldMode::kAuto;
+    CHECK(how_it_is_stuck(job, fabric, options, network) == stuck);
+    throw StuckError(stuck);
+  }
   const Outcome unfolded = simulate(job, fabric, options, network);
   options.fold = system::FoldMode::kAuto;
   Outcome folded = simulate(job, fabric, options, network);

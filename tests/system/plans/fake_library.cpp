@@ -33,8 +33,9 @@ collectives::Aggregate FakeLibrary::transfer(CollectiveKind kind, Bytes bytes, s
 
 system::PointToPoint FakeLibrary::point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const {
   const bool is_small = bytes < Bytes(1'000'000);
-  if (is_same_node) return {is_small ? Duration(300'000) : Duration::zero(), is_small ? bytes * 2 : bytes};
-  return {route_latency + Duration(1'000'000), bytes + ceil_div(bytes, 16)};
+  const bool is_awaited = bytes > send_buffer_;
+  if (is_same_node) return {is_small ? Duration(300'000) : Duration::zero(), is_small ? bytes * 2 : bytes, is_awaited};
+  return {route_latency + Duration(1'000'000), bytes + ceil_div(bytes, 16), is_awaited};
 }
 
 }  // namespace orrery::test

@@ -7,12 +7,18 @@
 namespace orrery::test {
 
 // All-to-alls go between all pairs; the others by ring or double tree, whichever is faster. Small sends take longer and
-// weigh double inside a node, all take a sixteenth more between nodes.
+// weigh double inside a node, all take a sixteenth more between nodes. Those of more than `send_buffer` wait until
+// their receive is posted.
 class FakeLibrary final : public system::GroupLibrary {
  public:
+  explicit FakeLibrary(Bytes send_buffer = Bytes::max()) : send_buffer_(send_buffer) {}
+
   collectives::Aggregate transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root,
                                   const system::GroupLayout& layout) const override;
   system::PointToPoint point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const override;
+
+ private:
+  Bytes send_buffer_;
 };
 
 }  // namespace orrery::test

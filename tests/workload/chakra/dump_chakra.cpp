@@ -5,14 +5,14 @@
 
 #include "core/error.h"
 #include "workload/chakra/dump.h"
-#include "workload/chakra/file.h"
+#include "core/files/read_file.h"
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   int status = 0;
   for (int i = 1; i < argc; ++i) {
     try {
-      orrery::workload::dump_chakra(argv[i], orrery::workload::read_file(argv[i]), std::cout);
+      orrery::workload::dump_chakra(argv[i], orrery::read_file(argv[i]), std::cout);
     } catch (const orrery::InputError& error) {
       std::cerr << error.what() << '\n';
       status = 2;

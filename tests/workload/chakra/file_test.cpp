@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/files/read_file.h"
 #include "tests/workload/chakra/bytes.h"
 
 using namespace orrery;
@@ -47,12 +48,12 @@ TEST_CASE("a file is read whole, zero bytes and all") {
   CHECK(read_file(folder.file("empty")).empty());
 }
 
-TEST_CASE("a missing file, a directory and a pipe are refused by name and reason") {
+TEST_CASE("a missing file, a directory and a device are refused by name and reason") {
   const TemporaryFolder folder;
   const std::string missing = folder.file("missing.0.et");
   CHECK_THAT(error_of([&] { read_file(missing); }), StartsWith(missing) && Contains("No such file or directory"));
   CHECK_THAT(error_of([&] { read_file(folder.path()); }), StartsWith(folder.path()) && Contains("is a directory"));
-  CHECK_THAT(error_of([&] { read_file("/dev/null"); }), Contains("not a regular file"));
+  CHECK_THAT(error_of([&] { read_file("/dev/null"); }), Contains("is neither a regular file nor a pipe"));
 }
 
 TEST_CASE("gzip data of one, several and empty members inflates to their concatenation") {

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "workload/chakra/file.h"
+#include "core/files/read_file.h"
 #include "workload/import/goal/goal.h"
 #include "workload/import/kineto/kineto.h"
 #include "workload/matching/matching.h"

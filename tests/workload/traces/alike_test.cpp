@@ -11,7 +11,7 @@
 #include "tests/workload/traces/mixed_job.h"
 #include "tests/workload/traces/same_trace.h"
 #include "tests/workload/traces/trace_builder.h"
-#include "workload/chakra/file.h"
+#include "core/files/read_file.h"
 #include "workload/traces/writer.h"
 
 using namespace orrery;

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 
@@ -31,14 +32,16 @@ std::string text(const PipelineShape& shape, std::uint32_t stage) {
   return out.str();
 }
 
-// How long passes of one chunk take.
+// How long passes of one chunk take. A backward pass that does not put its weight gradients off computes them too.
 struct PassTimes {
   int forward = 1;
   int backward = 1;
   int weight = 0;
 
-  int of(PassKind kind) const {
-    return kind == PassKind::kForward ? forward : kind == PassKind::kBackward ? backward : weight;
+  int of(const Pass& pass) const {
+    if (pass.kind == PassKind::kForward) return forward;
+    if (pass.kind == PassKind::kWeight) return weight;
+    return backward + (pass.splits ? 0 : weight);
   }
 };
 
@@ -63,7 +66,8 @@ std::optional<int> ready(const Ends& ends, const PipelineShape& shape, std::uint
   return last ? end_of(PassKind::kForward, model_stage) : end_of(PassKind::kBackward, model_stage + 1);
 }
 
-// A pipeline whose messages take no time: when all stages are done, or nothing if some wait for ever.
+// A pipeline whose messages take no time: when all stages are done, or nothing if some wait for ever. Passes side by
+// side begin when both are ready and end together, after the time of both: the device computes all the while.
 std::optional<int> finish(const PipelineShape& shape, const PassTimes& times) {
   struct Stage {
     std::vector<Pass> order;
@@ -76,13 +80,17 @@ std::optional<int> finish(const PipelineShape& shape, const PassTimes& times) {
   for (bool progress = true; progress;) {
     progress = false;
     for (std::uint32_t s = 0; s < shape.stages; ++s)
-      for (Stage& stage = stages[s]; stage.next < stage.order.size(); ++stage.next, progress = true) {
-        const Pass& pass = stage.order[stage.next];
-        const std::optional<int> start = ready(ends, shape, s, pass);
-        if (!start) break;
-        stage.now = std::max(stage.now, *start) + times.of(pass.kind);
-        ends[{static_cast<std::uint32_t>(pass.kind), pass.micro_batch, model_stage_of(shape, s, pass.chunk)}] =
-            stage.now;
+      for (Stage& stage = stages[s]; stage.next < stage.order.size(); progress = true) {
+        const std::size_t count = stage.order[stage.next].beside_next ? 2 : 1;
+        const std::span<const Pass> passes = std::span(stage.order).subspan(stage.next, count);
+        const auto is_ready = [&](const Pass& pass) { return ready(ends, shape, s, pass).has_value(); };
+        if (!std::ranges::all_of(passes, is_ready)) break;
+        for (const Pass& pass : passes) stage.now = std::max(stage.now, *ready(ends, shape, s, pass));
+        for (const Pass& pass : passes) stage.now += times.of(pass);
+        for (const Pass& pass : passes)
+          ends[{static_cast<std::uint32_t>(pass.kind), pass.micro_batch, model_stage_of(shape, s, pass.chunk)}] =
+              stage.now;
+        stage.next += count;
       }
   }
   int last = 0;
@@ -274,4 +282,17 @@ TEST_CASE("ZB-H1 saves two weight gradients per stage of the bubble") {
       else
         CHECK(bubble(shape, times) < behind);
     }
+}
+
+// DeepSeek-V3's table 2: (p/2 - 1)(F&B + B - 3W) for p ranks, where B is a backward pass with its weight gradients W
+// and F&B a forward and a backward pass side by side. Here the device computes throughout, so F&B = F + B; with input
+// gradients that take as long as forward passes, B = F + W, that is (p/2 - 1)(3F - W). `stages` is p/2.
+TEST_CASE("the bubble of DualPipe and DualPipeV is the one that DeepSeek-V3 states") {
+  for (const ScheduleKind kind : {ScheduleKind::kDualPipe, ScheduleKind::kDualPipeV})
+    for (const PipelineShape& shape : shapes(kind))
+      for (const PassTimes& times : {PassTimes{10, 10, 10}, PassTimes{10, 10, 8}, PassTimes{20, 20, 10}}) {
+        INFO(name_of(kind) << " " << shape.stages << " stages, " << shape.micro_batches << " micro-batches");
+        const int steps = static_cast<int>(shape.stages) - 1;
+        CHECK(bubble(shape, times) == steps * (3 * times.forward - times.weight));
+      }
 }

@@ -381,14 +381,15 @@ TEST_CASE("uneven experts exchange as many rows as even ones") {
       training.parallel.expert_skew = skew;
       const Job uneven = generate_job(training, FakeTimes()).job;
       CHECK(uneven.graphs.size() == static_cast<std::size_t>(expert));
-      std::int64_t sum = 0, rows = 0;
+      std::int64_t sum = 0, rows = 0, most = 0;
       for (std::uint32_t rank = 0; rank < 8; ++rank) {
-        sum += volumes(uneven, RankId(rank)).at("expert all_to_all");
+        const std::int64_t own = volumes(uneven, RankId(rank)).at("expert all_to_all");
+        sum += own, most = std::max(most, own);
         rows += volumes(even, RankId(rank)).at("expert all_to_all");
       }
       // Each rank rounds its rows: at most half a row of 64 values in each of 4 exchanges of 7 layers.
       CHECK(std::abs(sum - rows) <= 8 * 4 * 7 * 64);
-      CHECK(volumes(uneven, RankId(0)).at("expert all_to_all") > rows / 8);
+      CHECK(most > rows / 8);
     }
 }
 

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/files/read_file.h"
 #include "workload/chakra/file.h"
 #include "workload/graph/rank_list.h"
 #include "workload/import/goal/text.h"
@@ -239,7 +240,7 @@ void warn(const std::string& file, const GoalSchedule& schedule, std::size_t wil
 }  // namespace
 
 Job import_goal(const std::string& file, Diagnostics& diagnostics) {
-  std::string text = read_file(file);
+  std::string text = read_text(file);
   if (is_gzip(text)) text = inflate_gzip(file, text);
   return import_goal_text(file, text, diagnostics);
 }

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/files/json.h"
 #include "workload/import/decimal.h"
 #include "workload/import/kineto/messages.h"
 
@@ -213,7 +214,7 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) override {
-    throw not_json(file_, text_, position, error.what());
+    throw not_json(file_, text_, position, json_reason(error));
   }
 
  private:
@@ -422,18 +423,19 @@ std::string_view other_communication(std::string_view kernel) {
   return std::ranges::any_of(kCollectiveWords, has) ? "another library" : std::string_view{};
 }
 
-InputError not_json(const std::string& file, std::string_view text, std::size_t position, std::string reason) {
-  for (const std::string_view mark : {"] ", ": "})
-    if (const std::size_t at = reason.find(mark); at != std::string::npos) reason.erase(0, at + mark.size());
+InputError not_json(const std::string& file, std::string_view text, std::size_t position, const std::string& reason) {
   const auto line =
       static_cast<int>(std::min<std::ptrdiff_t>(std::ranges::count(text.substr(0, position), '\n') + 1, INT32_MAX));
-  return InputError({file, line, 0}, fmt::format("not JSON: {}", printable(reason)),
-                    "was the profiler stopped while it wrote?");
+  return InputError({file, line, 0}, "not JSON: " + reason, "was the profiler stopped while it wrote?");
 }
 
 KinetoTrace read_kineto(const std::string& file, std::string_view text) {
   KinetoHandler handler(file, text);
-  nlohmann::json::sax_parse(text.begin(), text.end(), &handler);
+  try {
+    walk_json(text, handler);
+  } catch (const JsonError& error) {
+    throw not_json(file, text, error.offset() + 1, error.reason());
+  }
   return handler.take();
 }
 

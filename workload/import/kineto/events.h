@@ -111,7 +111,7 @@ struct KinetoTrace {
 std::string_view other_communication(std::string_view kernel);
 
 // What a parser said of a text, with the line.
-InputError not_json(const std::string& file, std::string_view text, std::size_t position, std::string reason);
+InputError not_json(const std::string& file, std::string_view text, std::size_t position, const std::string& reason);
 
 // InputError where the text is no JSON, has no traceEvents, or an operation lacks its time.
 KinetoTrace read_kineto(const std::string& file, std::string_view text);

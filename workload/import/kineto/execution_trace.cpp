@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/files/json.h"
 #include "workload/import/kineto/messages.h"
 
 namespace orrery::workload {
@@ -81,9 +82,9 @@ std::string ranks_text(const Json* ranks) {
 void read_groups(const Json& node, ExecutionTrace& trace) {
   const Json* const inputs = list_of(node, "inputs", "inputs", "values");
   if (inputs == nullptr || !inputs->is_array() || inputs->empty() || !inputs->front().is_string()) return;
-  const Json groups = Json::parse(inputs->front().get<std::string>(), nullptr, false);
-  if (!groups.is_array()) return;
-  for (const Json& group : groups) {
+  const std::optional<Json> groups = json_of<Json>(inputs->front().get_ref<const std::string&>());
+  if (!groups || !groups->is_array()) return;
+  for (const Json& group : *groups) {
     const std::string name = text_of(member(group, "pg_name"));
     if (const std::string ranks = ranks_text(member(group, "ranks")); !ranks.empty()) trace.group_ranks[name] = ranks;
     if (text_of(member(group, "pg_desc")) == "default_pg") trace.world = integer_of(member(group, "group_size"));
@@ -235,14 +236,9 @@ ExecutionTrace read_execution_trace(const std::string& file, std::string_view te
   };
   Json root;
   try {
-    root = Json::parse(text.begin(), text.end(), look);
-  } catch (const Json::parse_error& error) {
-    throw not_json(file, text, error.byte, error.what());
-  } catch (const Json::out_of_range& error) {  // a number beyond a double, which it quotes
-    const std::string_view what = error.what();
-    const std::size_t begin = what.find('\'') + 1;
-    const std::size_t at = text.find(what.substr(begin, what.rfind('\'') - begin));
-    throw not_json(file, text, at == std::string_view::npos ? 0 : at + 1, error.what());
+    root = parse_json<Json>(text, look);
+  } catch (const JsonError& error) {
+    throw not_json(file, text, error.offset() + 1, error.reason());
   }
   if (!has_nodes || !root.is_object())
     throw InputError({file}, "no nodes", "expected a PyTorch execution trace: {\"schema\": ..., \"nodes\": [...]}");

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/files/json.h"
+#include "core/files/read_file.h"
 #include "workload/chakra/file.h"
 #include "workload/graph/rank_list.h"
 #include "workload/import/kineto/execution_trace.h"
@@ -24,15 +26,16 @@ void refuse_other_formats(const std::string& file, std::string_view text) {
     throw InputError({file}, "is a tar archive, expected a profile", "unpack it with `tar xf`, and name what is in it");
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || text[first] == '{' || text[first] == '[') return;
-  if (nlohmann::json::accept(text.begin(), text.end())) return;
+  if (is_json(text)) return;
   const std::string_view line = text.substr(first, text.find_first_of("\r\n", first) - first);
   throw InputError({file}, fmt::format("not JSON: it begins with '{}'", printable(line, 40)),
                    "expected a profile that torch.profiler exported with export_chrome_trace()");
 }
 
-std::string read_text(const std::string& file) {
+std::string read_profile(const std::string& file) {
   std::string text = read_file(file);
   if (is_gzip(text)) text = inflate_gzip(file, text);
+  drop_byte_order_mark(file, text);
   refuse_other_formats(file, text);
   refuse_unknown_schema(file, text);
   return text;
@@ -203,7 +206,7 @@ KinetoRanks read_profiles(std::span<const std::string> files, std::optional<std:
   ExecutionTraces traces;
   for (const std::string& file : files) {
     try {
-      const std::string read = text ? std::string() : read_text(file);
+      const std::string read = text ? std::string() : read_profile(file);
       const std::string_view content = text ? *text : std::string_view(read);
       if (is_execution_trace(content) && files.size() > 1)
         traces.emplace(file, read_execution_trace(file, content));

@@ -62,10 +62,10 @@ std::optional<GroupFamily> family_of(LayerPass pass, const TextCall& call, const
                                      const RankGrid& grid) {
   const bool weights = pass == LayerPass::kWeightGradient;
   if (!(weights ? rules.weights : rules.activations)) return std::nullopt;
-  const bool consecutive_data = rules.groups == GroupLayout::kDataConsecutive;
+  const bool consecutive_data = rules.groups == GroupsOfLayers::kDataConsecutive;
   const GroupFamily tensor{"tensor", {grid.tensor, consecutive_data ? grid.data : 1}};
   const GroupFamily data{"data", {grid.data, consecutive_data ? 1 : grid.tensor}};
-  if (rules.groups == GroupLayout::kWorld) return GroupFamily{(weights ? data : tensor).name, {grid.ranks(), 1}};
+  if (rules.groups == GroupsOfLayers::kWorld) return GroupFamily{(weights ? data : tensor).name, {grid.ranks(), 1}};
   switch (call.group) {
     case TextGroup::kUsual:
       return weights ? data : tensor;

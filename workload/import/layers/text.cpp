@@ -18,7 +18,7 @@ namespace orrery::workload {
 namespace {
 
 using enum TextParallelism;
-using enum GroupLayout;
+using enum GroupsOfLayers;
 
 constexpr std::size_t kMostErrors = 100;
 constexpr std::size_t kFields = 12;

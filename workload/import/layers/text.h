@@ -39,18 +39,18 @@ enum class TextParallelism : std::uint8_t {
 enum class LayerOrder : std::uint8_t { kMicro, kData, kHybrid, kDlrm, kTransformer, kForward };
 
 // Which ranks are a group: all; or consecutive ranks are model-parallel, or data-parallel, and the others lie across.
-enum class GroupLayout : std::uint8_t { kWorld, kModelConsecutive, kDataConsecutive };
+enum class GroupsOfLayers : std::uint8_t { kWorld, kModelConsecutive, kDataConsecutive };
 
 struct ParallelismRules {
   TextParallelism parallelism;
   std::string_view name;  // as in the file
   LayerOrder order;
-  GroupLayout groups;
+  GroupsOfLayers groups;
   bool activations;  // whether forward passes and input gradients communicate
   bool weights;      // whether weight gradients do
   bool of_layers;    // may be that of a layer of HYBRID_CUSTOMIZED
 
-  bool has_model_groups() const { return groups != GroupLayout::kWorld; }
+  bool has_model_groups() const { return groups != GroupsOfLayers::kWorld; }
 };
 
 const ParallelismRules& rules_of(TextParallelism parallelism);

@@ -10,6 +10,7 @@
 
 #include "core/assert.h"
 #include "workload/training/layers/model_layers.h"
+#include "workload/training/program/expert_loads.h"
 #include "workload/training/program/gradient_synchronisation.h"
 #include "workload/training/program/rank_grid.h"
 #include "workload/training/program/stage_requests.h"
@@ -49,10 +50,8 @@ class JobBuilder {
     for (const Peer& peer : program.peers) names.emplace_back(kNames[static_cast<std::size_t>(peer.kind)]);
     job_.graphs.push_back(std::move(program.graph));
     job_.labels.push_back(std::move(program.labels));
-    job_.peer_families.push_back(std::move(names));
-    job_.iteration_starts.push_back(std::move(program.iteration_starts));
-    job_.initial_nodes.push_back(program.initial_nodes);
-    job_.has_input_nodes.push_back(training_.input || training_.checkpoint);
+    job_.known_facts.push_back({std::move(names), std::move(program.iteration_starts), program.initial_nodes,
+                                training_.input || training_.checkpoint});
     details_.push_back(program.tags.empty() ? nullptr
                                             : std::make_shared<RankDetails>(RankDetails{.tags = program.tags}));
     programs_.push_back(std::move(program));
@@ -172,29 +171,33 @@ std::vector<std::uint32_t> programs_of_ranks(const TrainingSpec& training) {
   return programs;
 }
 
-TrainingJob join_types(std::vector<TrainingJob> jobs, std::span<const std::uint32_t> type_of_rank) {
+namespace {
+
+// Adds the program `graph` of `from` with all that is known of it, for a first rank.
+void add_program(TrainingJob& whole, const TrainingJob& from, std::uint32_t graph, RankId first_rank) {
+  whole.job.graphs.push_back(from.job.graphs[graph]);
+  whole.job.known_facts.push_back(from.job.facts(graph));
+  whole.facts.memory.push_back(from.facts.memory[graph]);
+  whole.facts.memory.back().first_rank = first_rank;
+  whole.facts.kernels.push_back({0, from.facts.kernels[graph].uses});
+  whole.facts.updates.push_back(from.facts.updates[graph]);
+}
+
+}  // namespace
+
+TrainingJob join_types(const std::vector<TrainingJob>& jobs, std::span<const std::uint32_t> type_of_rank) {
   TrainingJob joined = jobs.front();
   Job& job = joined.job;
-  job.graphs.clear(), job.peer_families.clear(), job.iteration_starts.clear(), job.initial_nodes.clear();
+  job.graphs.clear(), job.known_facts.clear();
   joined.facts.memory.clear(), joined.facts.updates.clear(), joined.facts.kernels.clear();
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;  // by type and graph
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
-    const std::uint32_t graph = job.ranks[rank].graph;
-    TrainingJob& of_type = jobs[type_of_rank[rank]];
-    const auto [number, is_new] =
-        known.try_emplace({type_of_rank[rank], graph}, static_cast<std::uint32_t>(known.size()));
+    const std::uint32_t graph = job.ranks[rank].graph, type = type_of_rank[rank];
+    ORRERY_ASSERT(jobs[type].job.graphs[graph].size() == jobs.front().job.graphs[graph].size());
+    const auto [number, is_new] = known.try_emplace({type, graph}, static_cast<std::uint32_t>(known.size()));
+    if (is_new) add_program(joined, jobs[type], graph, RankId(rank));
     job.ranks[rank].graph = number->second;
-    if (is_new) joined.facts.kernels.push_back({0, std::move(of_type.facts.kernels[graph].uses)});
     ++joined.facts.kernels[number->second].ranks;
-    if (!is_new) continue;
-    ORRERY_ASSERT(of_type.job.graphs[graph].size() == jobs.front().job.graphs[graph].size());
-    job.graphs.push_back(of_type.job.graphs[graph]);
-    job.peer_families.push_back(std::move(of_type.job.peer_families[graph]));
-    job.iteration_starts.push_back(std::move(of_type.job.iteration_starts[graph]));
-    job.initial_nodes.push_back(of_type.job.initial_nodes[graph]);
-    joined.facts.memory.push_back(std::move(of_type.facts.memory[graph]));
-    joined.facts.memory.back().first_rank = RankId(rank);
-    joined.facts.updates.push_back(std::move(of_type.facts.updates[graph]));
   }
   return joined;
 }

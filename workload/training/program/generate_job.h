@@ -61,6 +61,6 @@ std::vector<std::uint32_t> programs_of_ranks(const TrainingSpec& training);
 
 // The same job on devices of several types: `jobs` of one `training`, by type, and the type of each rank. A rank has
 // the program of its stage with the times of its device.
-TrainingJob join_types(std::vector<TrainingJob> jobs, std::span<const std::uint32_t> type_of_rank);
+TrainingJob join_types(const std::vector<TrainingJob>& jobs, std::span<const std::uint32_t> type_of_rank);
 
 }  // namespace orrery::workload

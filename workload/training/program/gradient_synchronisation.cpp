@@ -123,8 +123,7 @@ void GradientSynchronisation::ready(ParameterCount parameters, NodeId node) {
     if (count == 0) return;
     pending.parameters += count;
     pending.from.push_back(node);
-    if (!training_.software.overlap_gradients || training_.parallel.shares_parameters())
-      return;  // FSDP: layer by layer
+    if (!training_.software.overlap_gradients || training_.exchanges_layers()) return;
     while (in_buckets_ && pending.parameters >= bucket) issue(pending, bucket);
   };
   // Servers do not tell them apart.

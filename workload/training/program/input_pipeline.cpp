@@ -51,13 +51,15 @@ void InputPipeline::fetch(const ProgramWriter::Nodes& after) {
 
 void write_initial_broadcast(const TrainingSpec& training, const GroupSizes& sizes, const ParameterCount& parameters,
                              ProgramWriter& writer) {
-  if (!training.initial_broadcast) return;
+  const auto is_shared = [&](GroupFamily family) { return sizes[static_cast<std::size_t>(family)] > 1; };
+  if (!training.initial_broadcast || (!is_shared(GroupFamily::kData) && !is_shared(GroupFamily::kExpertData))) return;
   const auto broadcast = [&](GroupFamily family, std::int64_t count) {
-    if (count == 0 || sizes[static_cast<std::size_t>(family)] < 2) return;
+    if (count == 0 || !is_shared(family)) return;
     writer.collective("initial parameters", family, CollectiveKind::kBroadcast, training.parameter_size() * count);
   };
   broadcast(GroupFamily::kData, parameters.dense);
   broadcast(GroupFamily::kExpertData, parameters.expert);
+  writer.collective("before the first iteration", GroupFamily::kWorld, CollectiveKind::kBarrier, Bytes(0));
 }
 
 void write_checkpoint(const TrainingSpec& training, const GroupSizes& sizes, const ParameterCount& parameters,

@@ -15,6 +15,9 @@
 namespace orrery::workload {
 namespace {
 
+// A LeastCollective of the groups of one stage.
+using StageCollective = std::function<Duration(GroupFamily family, CollectiveKind kind, Bytes bytes)>;
+
 using FamilyTimes = std::array<Duration, kGroupFamilyCount>;
 
 // Of some actions: `computing` on the device, whether in line or beside; `exposed`, when the device has nothing to
@@ -43,7 +46,7 @@ struct LeastWork {
 
 class LayerWork {
  public:
-  explicit LayerWork(const LeastCollective& collectives) : collectives_(collectives) {}
+  explicit LayerWork(const StageCollective& collectives) : collectives_(collectives) {}
 
   // What a pass does of a layer, as LayerWriter writes it.
   const LeastWork& of(const LayerProgram& layer, PassKind kind, bool splits) {
@@ -94,14 +97,14 @@ class LayerWork {
     }
   }
 
-  const LeastCollective& collectives_;
+  const StageCollective& collectives_;
   std::map<std::tuple<const LayerProgram*, PassKind, bool>, LeastWork> known_;
 };
 
 // What replicas exchange in an iteration, as GradientSynchronisation and ParameterGathers have it.
 class ReplicaWork {
  public:
-  ReplicaWork(const StageRequest& request, const LeastCollective& collectives)
+  ReplicaWork(const StageRequest& request, const StageCollective& collectives)
       : request_(request),
         training_(*request.training),
         groups_(exchange_groups(training_.parallel, request.group_sizes)),
@@ -114,11 +117,11 @@ class ReplicaWork {
     add_gradients(work, groups_.expert, parameters.expert);
     return work;
   }
-  // Of a stage's chunk: bucket by bucket, or all at once.
+  // Of a stage's chunk: layer by layer, bucket by bucket, or all at once.
   LeastWork gradients_of(std::uint32_t chunk, bool in_buckets) const {
     LeastWork work;
     const std::vector<StageLayer>& layers = request_.chunks[chunk];
-    if (training_.parallel.shares_parameters()) {
+    if (training_.exchanges_layers()) {
       for (const StageLayer& layer : layers) work.add(gradients(layer.layer->parameters));
       return work;
     }
@@ -158,7 +161,7 @@ class ReplicaWork {
     if (layers.empty() || layers.front().layer->parameters.dense == 0) return {};
     ParameterCount rest = layers.front().layer->parameters;
     rest.expert = 0;
-    if (!training_.parallel.shares_parameters()) {
+    if (!training_.exchanges_layers()) {
       const bool by_chunk = training_.parallel.zero >= 2 || training_.software.bucket_first;
       rest.dense = by_chunk ? parameters_of(layers).dense : workload::parameters_of(request_).dense;
       const std::int64_t bucket = bucket_parameters(training_);
@@ -199,7 +202,7 @@ class ReplicaWork {
   const StageRequest& request_;
   const TrainingSpec& training_;
   const ExchangeGroups groups_;
-  const LeastCollective& collectives_;
+  const StageCollective& collectives_;
 };
 
 struct StageWork {
@@ -217,7 +220,7 @@ struct StageWork {
 
 // Adds what replicas exchange beside or between the passes.
 void add_exchanges(StageWork& work, const StageRequest& request, const std::vector<Pass>& order, LayerWork& layers,
-                   const LeastCollective& collectives) {
+                   const StageCollective& collectives) {
   const TrainingSpec& training = *request.training;
   const Parallelism& parallel = training.parallel;
   if (parallel.exchange != ExchangeKind::kCollective) return;
@@ -263,7 +266,7 @@ void add_exchanges(StageWork& work, const StageRequest& request, const std::vect
 }
 
 StageWork work_of(const StageRequest& request, const OperatorTimes& times, LayerWork& layers,
-                  const LeastCollective& collectives) {
+                  const StageCollective& collectives) {
   const TrainingSpec& training = *request.training;
   StageWork work;
   if (const Bytes traffic = optimizer_traffic(request); traffic.count() > 0 && training.is_flushed())
@@ -302,44 +305,48 @@ StageWork work_of(const StageRequest& request, const OperatorTimes& times, Layer
   return work;
 }
 
+// What stages share whose groups lie alike.
+struct StageGroups {
+  StageGroups(std::uint32_t number, const LeastCollective& all)
+      : collectives([number, &all](GroupFamily family, CollectiveKind kind, Bytes bytes) {
+          return all(number, family, kind, bytes);
+        }) {}
+
+  const StageCollective collectives;
+  LayerWork layers{collectives};
+};
+
 }  // namespace
 
-Duration least_iteration(const StageRequests& requests, const OperatorTimes& times,
+Duration least_iteration(const StageRequests& requests, const OperatorTimes& times, const PipelineRanks& ranks,
                          const LeastCollective& collectives) {
   const TrainingSpec& training = *requests.all().front().training;
-  // The time is counted from the last rank's broadcast on, when others are at work already.
-  if (training.initial_broadcast) return {};
-  LayerWork layers(collectives);
-  const std::size_t loads = requests.loads();
+  std::map<std::uint32_t, StageGroups> by_groups;
   Duration least{}, head{};
-  std::vector<StageWork> before;  // of every stage, the least of its loads: ranks of other stages may have any
-  for (std::size_t first = 0; first < requests.all().size(); first += loads) {
-    StageWork lightest;
-    for (const StageRequest& request : requests.all().subspan(first, loads)) {
-      const StageWork work = work_of(request, times, layers, collectives);
-      // Behind its last pass it updates, while the stages before it go backward and then update, too.
-      Duration others{}, backward{};
-      for (std::size_t stage = before.size(); work.ends_backward && stage-- > 0;) {
-        backward = saturating_add(backward, before[stage].backward);
-        others = std::max(others, saturating_add(backward, before[stage].update));
-      }
-      const auto iteration = [&](Duration passes, Duration end, Duration end_of_others) {
-        const Duration repeated = saturating_multiply_add({}, end, training.iterations - 1);
-        const Duration once = saturating_add(head, saturating_add(repeated, std::max(end, end_of_others)));
-        return saturating_add(passes, once / training.iterations);
-      };
-      const Duration in_line = iteration(work.all.in_line, work.end(), others);
-      const Duration on_device =
-          iteration(saturating_add(work.all.computing, work.all.exposed), saturating_add(work.exchange, work.update),
-                    std::max(others, work.left) - work.left);
-      least = std::max({least, in_line, on_device, std::ranges::max(work.all.calling)});
-      const bool is_first = &request == &requests.all()[first];
-      lightest.forward = is_first ? work.forward : std::min(lightest.forward, work.forward);
-      lightest.backward = is_first ? work.backward : std::min(lightest.backward, work.backward);
-      lightest.update = is_first ? work.end() : std::min(lightest.update, work.end());
+  std::vector<StageWork> before;  // of every stage
+  for (std::size_t stage = 0; stage < ranks.groups.size(); ++stage) {
+    const std::uint32_t number = ranks.groups[stage];
+    StageGroups& groups = by_groups.try_emplace(number, number, collectives).first->second;
+    const StageRequest& request = requests.all()[stage * requests.loads() + ranks.load];
+    const StageWork work = work_of(request, times, groups.layers, groups.collectives);
+    // Behind its last pass it updates, while the stages before it go backward and then update, too.
+    Duration others{}, backward{};
+    for (std::size_t other = before.size(); work.ends_backward && other-- > 0;) {
+      backward = saturating_add(backward, before[other].backward);
+      others = std::max(others, saturating_add(backward, before[other].end()));
     }
-    before.push_back(lightest);
-    head = saturating_add(head, lightest.forward);
+    const auto iteration = [&](Duration passes, Duration end, Duration end_of_others) {
+      const Duration repeated = saturating_multiply_add({}, end, training.iterations - 1);
+      const Duration once = saturating_add(head, saturating_add(repeated, std::max(end, end_of_others)));
+      return saturating_add(passes, once / training.iterations);
+    };
+    const Duration in_line = iteration(work.all.in_line, work.end(), others);
+    const Duration on_device =
+        iteration(saturating_add(work.all.computing, work.all.exposed), saturating_add(work.exchange, work.update),
+                  std::max(others, work.left) - work.left);
+    least = std::max({least, in_line, on_device, std::ranges::max(work.all.calling)});
+    head = saturating_add(head, work.forward);
+    before.push_back(work);
   }
   return least;
 }

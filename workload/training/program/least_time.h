@@ -2,7 +2,10 @@
 // A time that no simulation of a training job falls below, from its layers alone: nothing is generated.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "core/collective_kind.h"
 #include "core/units.h"
@@ -11,13 +14,22 @@
 
 namespace orrery::workload {
 
-// What a collective of a family takes at least, for the bytes of a rank's input buffer; zero where nothing is known.
-using LeastCollective = std::function<Duration(GroupFamily family, CollectiveKind kind, Bytes bytes)>;
+// One rank of each pipeline stage: those of one pipeline, which pass on to one another.
+struct PipelineRanks {
+  std::vector<std::uint32_t> groups;  // by stage: a number, equal where the groups of the ranks lie alike
+  std::size_t load = 0;               // of StageRequests::loads(), which all of them have
+};
 
-// Of an iteration, mean over all of the job. A rank computes one kernel at a time, and what is in line in its program
+// What a collective of a family takes at least in groups of that number, for the bytes of a rank's input buffer; zero
+// where nothing is known.
+using LeastCollective =
+    std::function<Duration(std::uint32_t groups, GroupFamily family, CollectiveKind kind, Bytes bytes)>;
+
+// Of an iteration, mean over all of the job, by what these ranks have to do. A rank computes one kernel at a time, and what is in line in its program
 // waits for what is before it, the optimizer's update last; the first pass of a pipeline stage waits for one of every
 // stage before it, and where the last one is a backward pass, one of each of these stages waits for it. Exchanges of
 // gradients and parameters count as nothing, and so does what goes from stage to stage.
-Duration least_iteration(const StageRequests& requests, const OperatorTimes& times, const LeastCollective& collectives);
+Duration least_iteration(const StageRequests& requests, const OperatorTimes& times, const PipelineRanks& ranks,
+                         const LeastCollective& collectives);
 
 }  // namespace orrery::workload

@@ -65,11 +65,13 @@ MemoryNeed memory_need(const StageRequest& request) {
   need[MemoryUse::kOptimizer] = elsewhere ? Bytes(0) : optimizer_state(training.precision) * (zero >= 1 ? shared : all);
   need[MemoryUse::kActivations] = peak_activations(request);
   // Under ZeRO 3 the layer that is computed and the next one are there in full, and the gradients of one. Under ZeRO 2
-  // a bucket of gradients is under way.
+  // a bucket or a layer of gradients is under way.
   const bool shares = groups.dense.shards > 1 || groups.expert.shards > 1;
   if (zero == 3 && shares && !keeps) need[MemoryUse::kCommunication] = weight * (2 * largest) + gradient * largest;
   if (zero == 2 && shares)
-    need[MemoryUse::kCommunication] = std::min(gradient * all, std::max(training.software.bucket, gradient));
+    need[MemoryUse::kCommunication] = training.exchanges_layers()
+                                          ? gradient * largest
+                                          : std::min(gradient * all, std::max(training.software.bucket, gradient));
   need.reserve = reserve_of(training.software, need.total());
   return need;
 }
@@ -104,17 +106,35 @@ PassMemory pass_memory(std::span<const StageLayer> chunk, const Pass& pass) {
   ORRERY_ASSERT(false);
 }
 
-// Of two passes that run side by side the second begins before the first has given back anything, unless that is of
-// one layer, with which it is done.
+PassMemory layer_memory(std::span<const StageLayer> chunk, const Pass& pass, std::size_t at) {
+  ORRERY_ASSERT(!pass.splits && pass.kind != PassKind::kWeight);
+  if (at >= chunk.size()) return {};
+  const bool is_forward = pass.kind == PassKind::kForward;
+  const LayerProgram& layer = *chunk[is_forward ? at : chunk.size() - 1 - at].layer;
+  if (is_forward) return {layer.saved + layer.working, layer.working};
+  return {layer.working, layer.working + layer.saved};
+}
+
 Bytes peak_activations(const StageRequest& request) {
-  Bytes now, peak, later;
-  for (const Pass& pass : pipeline_order(pipeline_shape(*request.training), request.stage)) {
-    const PassMemory memory = pass_memory(request.chunks[pass.chunk], pass);
+  Bytes now, peak;
+  const auto book = [&](const PassMemory& memory) {
     peak = std::max(peak, now += memory.taken);
-    later += memory.given;
-    if (pass.beside_next && request.chunks[pass.chunk].size() > 1) continue;
-    now -= later;
-    later = Bytes(0);
+    now -= memory.given;
+  };
+  const std::vector<Pass> order = pipeline_order(pipeline_shape(*request.training), request.stage);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Pass& pass = order[i];
+    const std::vector<StageLayer>& chunk = request.chunks[pass.chunk];
+    if (!pass.beside_next) {
+      book(pass_memory(chunk, pass));
+      continue;
+    }
+    const Pass& other = order[++i];
+    const std::vector<StageLayer>& others = request.chunks[other.chunk];
+    for (std::size_t at = 0; at < std::max(chunk.size(), others.size()); ++at) {
+      const PassMemory one = layer_memory(chunk, pass, at), two = layer_memory(others, other, at);
+      book({one.taken + two.taken, one.given + two.given});
+    }
   }
   return peak;
 }

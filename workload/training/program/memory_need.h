@@ -58,6 +58,11 @@ struct PassMemory {
 };
 PassMemory pass_memory(std::span<const StageLayer> chunk, const Pass& pass);
 
+// Activations that layer `at` of a chunk, in the order of the pass, takes and gives back where the pass runs beside
+// another; none behind the last layer. Two such passes go layer by layer: the forward pass takes what it saves while
+// the backward pass gives back what another had saved, each after the layers of both.
+PassMemory layer_memory(std::span<const StageLayer> chunk, const Pass& pass, std::size_t at);
+
 // The most that the passes of an iteration hold together.
 Bytes peak_activations(const StageRequest& request);
 

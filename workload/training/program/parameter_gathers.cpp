@@ -45,7 +45,8 @@ void ParameterGathers::cut_buckets() {
     const std::int64_t full = has_buckets(training_, stage_, units_[i].pass.chunk)
                                   ? bucket_parameters(training_)
                                   : std::numeric_limits<std::int64_t>::max();
-    const bool goes_on = !buckets_.empty() && buckets_.back().parameters.total() < full &&
+    const bool goes_on = !training_.exchanges_layers() && !buckets_.empty() &&
+                         buckets_.back().parameters.total() < full &&
                          units_[buckets_.back().first].pass.chunk == units_[i].pass.chunk;
     if (!goes_on) buckets_.push_back({i, {}});
     buckets_.back().parameters += units_[i].layer->layer->parameters;

@@ -9,9 +9,11 @@
 // same time on all of them (`align_param_gather`).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,12 +30,13 @@ namespace orrery::workload {
 struct StageUnit {
   Pass pass;
   const StageLayer* layer = nullptr;  // none where a stage has no layers
+  std::size_t at = 0;                 // of the layers of its pass, in their order
   bool first = false;                 // of its pass
   bool last = false;
   // 1, 2: of the first or the second of two passes that run side by side; 0: alone.
   std::uint32_t lane = 0;
-  bool opens = false;   // the first of two such passes
-  bool closes = false;  // the last of them
+  std::optional<std::array<Pass, 2>> opens{};   // both passes, in their order, where this is the first layer of them
+  std::optional<std::array<Pass, 2>> closes{};  // likewise, the last one
 };
 
 // Layer by layer, as a rank of the stage runs them in one iteration.

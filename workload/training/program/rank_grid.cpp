@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "workload/training/program/rank_grid.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include <fmt/format.h>
 
 namespace orrery::workload {
@@ -80,12 +83,51 @@ std::int64_t RankGrid::group_of(GroupFamily family, const Place& place) const {
   return groups[static_cast<std::size_t>(family)];
 }
 
+bool RankGrid::is_in(GroupFamily family, const Place& place) const {
+  return family != GroupFamily::kEmbedding || place[kP] == 0 || place[kP] + 1 == parallel_.pipeline();
+}
+
+std::vector<std::int64_t> RankGrid::reach(GroupFamily family, ParallelDimension dimension, const Place& place) const {
+  using enum GroupFamily;
+  const bool is_world = family == kWorld, is_embedding = family == kEmbedding, is_tensor = family == kTensor;
+  const bool is_all = dimension == ParallelDimension::kPipeline ? is_world || is_embedding
+                      : dimension == ParallelDimension::kTensor
+                          ? is_world || is_tensor || family == kExpert || family == kExpertData
+                          : !is_tensor && !is_embedding;
+  if (is_all) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(parallel_.degree(dimension)));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+  const std::int64_t own = place[at(dimension)];
+  // The other half of a pipeline both ways has the same parameters.
+  if (dimension == ParallelDimension::kPipeline && parallel_.both_ways) return {own, parallel_.pipeline() - 1 - own};
+  return {own};
+}
+
+std::vector<RankId> RankGrid::members(GroupFamily family, const Place& place) const {
+  if (!is_in(family, place)) return {};
+  const std::int64_t group = group_of(family, place);
+  std::vector<RankId> members;
+  Place other = place;
+  for (const std::int64_t p : reach(family, ParallelDimension::kPipeline, place))
+    for (const std::int64_t d : reach(family, ParallelDimension::kData, place))
+      for (const std::int64_t c : reach(family, ParallelDimension::kContext, place))
+        for (const std::int64_t t : reach(family, ParallelDimension::kTensor, place)) {
+          other[kP] = p, other[kD] = d, other[kC] = c, other[kT] = t;
+          if (is_in(family, other) && group_of(family, other) == group)
+            members.push_back(RankId(static_cast<std::uint32_t>(rank_at(other))));
+        }
+  std::ranges::sort(members);
+  return members;
+}
+
 std::vector<Communicator> RankGrid::groups(GroupFamily family) const {
   std::vector<Communicator> groups(static_cast<std::size_t>(group_count(family)));
   for (std::size_t i = 0; i < groups.size(); ++i) groups[i].name = fmt::format("{}{}", name_of(family), i);
   for (std::int64_t rank = 0; rank < ranks(); ++rank) {
     const Place where = place(rank);
-    if (family == GroupFamily::kEmbedding && where[kP] != 0 && where[kP] + 1 != parallel_.pipeline()) continue;
+    if (!is_in(family, where)) continue;
     groups[static_cast<std::size_t>(group_of(family, where))].members.push_back(
         RankId(static_cast<std::uint32_t>(rank)));
   }

@@ -33,6 +33,8 @@ class RankGrid {
   std::int64_t group_count(GroupFamily family) const { return ranks() / group_size(family); }
   // Which group of the family the rank is in, 0 .. group_count()-1. kEmbedding: of ranks of the first and last stage.
   std::int64_t group_of(GroupFamily family, const Place& place) const;
+  // The members of the group of the family that the rank at `place` is in, ascending; none where it is in no group.
+  std::vector<RankId> members(GroupFamily family, const Place& place) const;
   // The groups of a family with their members in ascending order, called "tensor0", ...
   std::vector<Communicator> groups(GroupFamily family) const;
 
@@ -40,6 +42,10 @@ class RankGrid {
   RankId peer(const Peer& peer, const Place& place) const;
 
  private:
+  bool is_in(GroupFamily family, const Place& place) const;
+  // What the places of a group of the family may be along a dimension, for one with this member.
+  std::vector<std::int64_t> reach(GroupFamily family, ParallelDimension dimension, const Place& place) const;
+
   const Parallelism parallel_;
   Place strides_;
 };

@@ -18,34 +18,10 @@
 #include "workload/training/program/memory_need.h"
 #include "workload/training/program/parameter_gathers.h"
 #include "workload/training/program/program_writer.h"
+#include "workload/training/program/stage_messages.h"
 
 namespace orrery::workload {
 namespace {
-
-// How keys and values pass round a context-parallel group beside the attention over them (Liu et al. 2023): in line,
-// block after block. Each is computed while the next one comes and goes on to the neighbour. A block's
-// gradients come in while it is computed and go on with this rank's part; after the last hop they are where the block
-// belongs.
-void write_ring(const RingExchange& ring, const std::string& name, ProgramWriter& writer) {
-  const Peer next = {PeerKind::kNextContext}, previous = {PeerKind::kPreviousContext};
-  ProgramWriter::Nodes held = writer.tail(), gradients;
-  for (std::int64_t i = 0; i < ring.blocks; ++i) {
-    ProgramWriter::Nodes coming = held;
-    if (i + 1 < ring.blocks) {
-      writer.send_beside(name, next, ring.bytes, 0, held);
-      coming.assign(1, writer.receive_beside(name, previous, ring.bytes, 0, held));
-    }
-    if (i > 0)
-      for (const NodeId node : held) writer.join(node);
-    gradients.push_back(writer.compute(name, ring.cost));
-    if (ring.has_gradients) {
-      writer.send_beside("gradients of " + name, next, ring.bytes, 0, gradients);
-      gradients.assign(1, writer.receive_beside("gradients of " + name, previous, ring.bytes, 0, gradients));
-    }
-    held = coming;
-  }
-  if (ring.has_gradients) writer.join(gradients.front());
-}
 
 enum class Direction : std::uint8_t { kForward, kRecompute, kBackward };
 
@@ -57,16 +33,18 @@ std::vector<StageUnit> units_of_pass(const StageRequest& request, const Pass& pa
   std::vector<StageUnit> units;
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     const std::size_t at = pass.kind == PassKind::kForward ? i : chunk.size() - 1 - i;
-    units.push_back({pass, &chunk[at], i == 0, i + 1 == chunk.size(), lane});
+    units.push_back({pass, &chunk[at], i, i == 0, i + 1 == chunk.size(), lane});
   }
-  if (chunk.empty()) units.push_back({pass, nullptr, true, true, lane});
+  if (chunk.empty()) units.push_back({pass, nullptr, 0, true, true, lane});
   return units;
 }
 
 }  // namespace
 
 // Passes that run side by side take turns, layer by layer: a kernel of either that is ready runs, the first one's
-// rather, so that one computes while the other communicates.
+// rather, so that one computes while the other communicates. They begin together, when the inputs of both have come,
+// and hand on their results together, when both are through (deepseek-ai/DualPipe, _forward_backward_chunk;
+// Megatron-Core's combined_1f1b).
 std::vector<StageUnit> units_of_iteration(const StageRequest& request) {
   const std::vector<Pass> order = pipeline_order(pipeline_shape(*request.training), request.stage);
   std::vector<StageUnit> units;
@@ -82,7 +60,7 @@ std::vector<StageUnit> units_of_iteration(const StageRequest& request) {
       if (k < one.size()) units.push_back(one[k]);
       if (k < other.size()) units.push_back(other[k]);
     }
-    units[first].opens = units.back().closes = true;
+    units[first].opens = units.back().closes = {order[i - 1], order[i]};
   }
   return units;
 }
@@ -139,7 +117,7 @@ class LayerWriter {
     if (unit.pass.kind == PassKind::kForward) return write(unit, layer.forward, Direction::kForward);
     if (unit.pass.kind == PassKind::kBackward) write(unit, layer.recompute, Direction::kRecompute);
     write(unit, layer.backward, Direction::kBackward);
-    if (training_.parallel.shares_parameters() && exchanges_in(unit.pass, training_)) gradients_.flush();
+    if (training_.exchanges_layers() && exchanges_in(unit.pass, training_)) gradients_.flush();
   }
 
   // Nodes of this iteration that run beside and that nothing has waited for: weight gradients.
@@ -209,72 +187,6 @@ class LayerWriter {
   std::map<std::tuple<const LayerProgram*, std::int64_t, Direction>, std::vector<std::string>> names_;
 };
 
-// Writes the messages between a stage and its neighbours, before and behind its passes.
-class StageMessages {
- public:
-  StageMessages(const StageRequest& request, ProgramWriter& writer) : request_(request), writer_(writer) {}
-
-  void receive(const Pass& pass) {
-    const bool forward = pass.kind == PassKind::kForward;
-    if (pass.kind == PassKind::kWeight || is_end(pass, !forward)) return;
-    const Peer peer = neighbour(pass, !forward);
-    const char* name = forward ? "receive activations" : "receive gradients";
-    writer_.join(writer_.receive_beside(name, peer, request_.boundary, tag_of(pass), writer_.tail()));
-    if (request_.gathers_boundary)
-      writer_.collective("stage boundary gather", GroupFamily::kTensor, CollectiveKind::kAllGather, request_.boundary);
-  }
-
-  void send(const Pass& pass) {
-    const bool forward = pass.kind == PassKind::kForward;
-    if (pass.kind == PassKind::kWeight || is_end(pass, forward)) return;
-    const Peer peer = neighbour(pass, forward);
-    const char* name = forward ? "send activations" : "send gradients";
-    const NodeId node = writer_.send_beside(name, peer, request_.boundary, tag_of(pass), writer_.tail());
-    // Megatron-Core waits for what it sends, but between chunks.
-    const ScheduleKind schedule = request_.training->schedule;
-    const bool waits =
-        schedule == ScheduleKind::kOneForwardOneBackward || !request_.training->software.overlap_pipeline;
-    if (waits && !is_v_shaped(schedule)) writer_.join(node);
-  }
-
- private:
-  // Whether the pass is of the pipeline's last virtual stage, or of its first.
-  bool is_end(const Pass& pass, bool towards_next) const {
-    if (is_v_shaped(request_.training->schedule)) return is_end_of_dual(is_inward(pass, towards_next));
-    const std::int64_t stages = request_.training->parallel.pipeline();
-    const std::int64_t last = stages * request_.training->virtual_stages - 1;
-    return pass.chunk * stages + request_.stage == (towards_next ? last : 0);
-  }
-
-  // Of two chunks the first goes forward towards the turning point, the second away from it.
-  static bool is_inward(const Pass& pass, bool towards_next) { return towards_next == (pass.chunk == 0); }
-
-  // The first rank has the first and the last stage. At the turning point a rank goes on by itself (DualPipeV), or its
-  // counterpart of the other direction does (DualPipe).
-  bool is_end_of_dual(bool inward) const {
-    const Parallelism& parallel = request_.training->parallel;
-    return inward ? !parallel.both_ways && request_.stage + 1 == parallel.depth() : request_.stage == 0;
-  }
-
-  // Of two stages each is both: one rank, whose messages wait for one another.
-  Peer neighbour(const Pass& pass, bool is_next) const {
-    if (is_v_shaped(request_.training->schedule))
-      return {is_inward(pass, is_next) ? PeerKind::kNextStage : PeerKind::kPreviousStage};
-    return {is_next || request_.training->parallel.pipeline() == 2 ? PeerKind::kNextStage : PeerKind::kPreviousStage};
-  }
-
-  // With two stages the next one is also the previous one, so that what goes forward and what goes backward meet
-  // between the same ranks; and so do they where one chunk goes forward the other way.
-  std::int64_t tag_of(const Pass& pass) const {
-    const TrainingSpec& training = *request_.training;
-    if (is_v_shaped(training.schedule)) return pass.kind == PassKind::kBackward ? 1 : 0;
-    return training.parallel.pipeline() == 2 && training.virtual_stages > 1 && pass.kind == PassKind::kBackward ? 1 : 0;
-  }
-
-  const StageRequest& request_;
-  ProgramWriter& writer_;
-};
-
 class StageBuilder {
  public:
   StageBuilder(const StageRequest& request, const OperatorTimes& times) : request_(request), times_(times) {}
@@ -291,6 +203,7 @@ class StageBuilder {
  private:
   void run_iteration(const std::vector<StageUnit>& units) {
     begin_iteration();
+    messages_.begin_iteration();
     gathers_.begin_iteration(units);
     forward_passes_ = 0;
     for (std::size_t i = 0; i < units.size(); ++i) {
@@ -308,8 +221,8 @@ class StageBuilder {
       const Pass& pass = units[i].pass;
       const bool is_forward = pass.kind == PassKind::kForward;
       if (is_forward && units[i].first && pass.micro_batch % micro_batches == 0) begin_iteration();
-      if (is_forward && units[i].first) reads_.push_back(writer_.written_out_size());
       run(units[i], i);
+      if (is_forward && units[i].first) reads_.push_back(pass_.number);
       if (is_forward || !units[i].last) continue;
       finish_iteration();
       writer_.updates({reads_[pass.micro_batch], writer_.written_out_size() - 1});
@@ -328,16 +241,39 @@ class StageBuilder {
     if (unit.lane > 0) enter(unit);
     if (unit.first) begin(unit);
     for (const NodeId node : gathers_.take(number)) writer_.join(node);
-    if (unit.layer != nullptr && !pass_.is_repeated) layers_.write(unit);
+    if (unit.layer != nullptr && !pass_.is_repeated) write_layer(unit);
     if (unit.last) end(unit);
-    if (unit.closes) leave_lanes();
+    if (unit.closes) leave_lanes(*unit.closes);
   }
 
-  // Of two passes that run side by side each has a line of its own.
+  // Beside another pass a layer hands its memory over; else the whole pass takes it, see end().
+  void write_layer(const StageUnit& unit) {
+    if (unit.lane > 0 && unit.at != step_) give_back(unit.at);
+    const std::uint32_t number = writer_.written_out_size();
+    layers_.write(unit);
+    if (unit.lane == 0) return;
+    const PassMemory memory = layer_memory(request_.chunks[unit.pass.chunk], unit.pass, unit.at);
+    writer_.takes(number, memory.taken);
+    to_give_ += memory.given;
+  }
+
+  // Behind a layer of both passes.
+  void give_back(std::size_t next_step) {
+    writer_.gives(writer_.written_out_size() - 1, std::exchange(to_give_, Bytes(0)));
+    step_ = next_step;
+  }
+
+  // Whether two passes that run side by side begin when the inputs of both have come, and hand both results on together,
+  // as DeepSeek's programs do. In other schedules each pass of a pair waits for its own.
+  bool meets_in_pairs() const { return is_v_shaped(training_.schedule); }
+  bool exchanges_alone(const StageUnit& unit) const { return unit.lane == 0 || !meets_in_pairs(); }
+
+  // Of two passes that run side by side each has a line of its own, from where the inputs of both have come.
   void enter(const StageUnit& unit) {
     const std::size_t lane = unit.lane - 1;
     if (unit.opens) {
       lane_ = lane;
+      if (meets_in_pairs()) messages_.receive(*unit.opens);
       lanes_.fill(current_lane());
     }
     if (lane == lane_) return;
@@ -349,15 +285,17 @@ class StageBuilder {
   }
 
   // What comes next waits for both.
-  void leave_lanes() {
+  void leave_lanes(const std::array<Pass, 2>& passes) {
     lanes_[lane_] = current_lane();
     std::set<NodeId> both;
     for (const Lane& lane : lanes_) both.insert(lane.tail.begin(), lane.tail.end());
     writer_.set_tail({both.begin(), both.end()});
+    give_back(0);
+    if (meets_in_pairs()) messages_.send(passes);
   }
 
   void begin(const StageUnit& unit) {
-    messages_.receive(unit.pass);
+    if (exchanges_alone(unit)) messages_.receive({&unit.pass, 1});
     if (unit.pass.kind == PassKind::kForward) gathers_.before_forward_pass(forward_passes_++);
     layers_.begin_pass();
     gradients_.cut(has_buckets(training_, request_.stage, unit.pass.chunk));
@@ -375,8 +313,9 @@ class StageBuilder {
     if (pass_.is_closed && !pass_.is_repeated && writer_.size() > pass_.start)
       stretches_[{unit.pass.chunk, unit.pass.kind, unit.pass.splits}] = {writer_.stretch_from(pass_.start),
                                                                          layers_.beside() > pass_.beside};
-    book_memory(unit);
-    messages_.send(unit.pass);
+    if (unit.lane == 0 && writer_.size() > pass_.start)
+      book(pass_memory(request_.chunks[unit.pass.chunk], unit.pass), pass_.number);
+    if (exchanges_alone(unit)) messages_.send({&unit.pass, 1});
     if (exchanges_in(unit.pass, training_) && (parallel_.zero >= 2 || flushes_chunks())) gradients_.flush();
   }
 
@@ -386,10 +325,9 @@ class StageBuilder {
            parallel_.exchange == ExchangeKind::kCollective;
   }
 
-  void book_memory(const StageUnit& unit) {
-    if (writer_.size() == pass_.start) return;
-    const PassMemory memory = pass_memory(request_.chunks[unit.pass.chunk], unit.pass);
-    writer_.takes(pass_.number, memory.taken);
+  // Memory of what was written from node `number` on.
+  void book(const PassMemory& memory, std::uint32_t number) {
+    writer_.takes(number, memory.taken);
     writer_.gives(writer_.written_out_size() - 1, memory.given);
   }
 
@@ -446,6 +384,8 @@ class StageBuilder {
   Lane current_lane() { return {writer_.tail(), layers_.line(), pass_}; }
   std::array<Lane, 2> lanes_;  // as they were left
   std::size_t lane_ = 0;       // that is written
+  std::size_t step_ = 0;       // of both: the layer that is written, in the order of its pass
+  Bytes to_give_;              // behind that
   struct PassStretch {
     std::uint32_t number = 0;
     bool has_rest = false;

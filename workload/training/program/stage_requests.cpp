@@ -6,25 +6,10 @@
 #include <utility>
 
 #include "core/assert.h"
-#include "core/draw.h"
 #include "workload/training/layers/model_layers.h"
+#include "workload/training/program/expert_loads.h"
 
 namespace orrery::workload {
-
-std::vector<double> expert_loads(const TrainingSpec& training) {
-  const TransformerSpec* model = training.transformer();
-  const Parallelism& parallel = training.parallel;
-  if (model == nullptr || model->experts == 0 || parallel.expert_skew == 0) return {1};
-  std::vector<double> loads(static_cast<std::size_t>(parallel.expert));
-  double sum = 0;
-  for (std::int64_t i = 0; i < model->experts; ++i) {
-    const double popularity = zipf_popularity(i, parallel.expert_skew);
-    loads[static_cast<std::size_t>(i / (model->experts / parallel.expert))] += popularity;
-    sum += popularity;
-  }
-  for (double& load : loads) load *= static_cast<double>(loads.size()) / sum;
-  return loads;
-}
 
 // The layers of a model, priced once for each kind and load.
 class StageRequests::ModelLayers {

@@ -14,10 +14,6 @@
 
 namespace orrery::workload {
 
-// Popularity of the experts by Zipf's law, as the load of each expert-parallel rank over the mean; one load where all
-// are alike. Ranks of a stage with one load have one program.
-std::vector<double> expert_loads(const TrainingSpec& training);
-
 class StageRequests {
  public:
   // Both outlive it. `training` has passed check_training().

@@ -157,6 +157,7 @@ class Check {
     if (parallel_.expert > 1) refuse_parallel("expert");
     if (parallel_.expert_tensor > 1) refuse_parallel("expert_tensor");
     if (parallel_.expert_skew > 0) refuse_parallel("expert_skew");
+    if (parallel_.expert_seed != Parallelism().expert_seed) refuse_parallel("expert_seed");
     if (parallel_.sequence) refuse_parallel("sequence");
     if (!training_.pipeline_layers.empty())
       error("pipeline_layers", "only transformers have a pipeline", "leave it out");

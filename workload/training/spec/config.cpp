@@ -83,7 +83,7 @@ void read_parallel(Section& section, std::int64_t devices, TrainingSpec& trainin
   section.translate(kOtherDegrees);
   note_places(section, "parallel.",
               {"tensor", "context", "data", "pipeline", "expert", "expert_tensor", "expert_skew", "sequence", "shard",
-               "exchange", "servers", "asynchronous"},
+               "expert_seed", "exchange", "servers", "asynchronous"},
               training);
   Parallelism& parallel = training.parallel;
   const std::array<std::string_view, kParallelDimensionCount> meanings = {
@@ -108,6 +108,8 @@ void read_parallel(Section& section, std::int64_t devices, TrainingSpec& trainin
   section.takes(
       "expert_skew", parallel.expert_skew,
       "imbalance of the experts' load: exponent of Zipf's law, 0 to 4; 0: all experts get the same number of tokens");
+  section.takes("expert_seed", parallel.expert_seed, {0, INT64_MAX},
+                "with `expert_skew`: the places of popular experts on the ranks are drawn; another seed, other places");
   if (!(parallel.expert_skew >= 0 && parallel.expert_skew <= 4))
     section.error("expert_skew", fmt::format("invalid exponent {} of Zipf's law for experts", parallel.expert_skew),
                   "between 0 (all alike) and 4");

@@ -125,6 +125,10 @@ void read_overlap(Section& section, SoftwareSpec& software) {
     s.takes("parameters", software.overlap_parameters,
             "with ZeRO 1 or 2 and `overlap.gradients`: whether the all-gather of updated parameters overlaps with the "
             "next forward pass, bucket by bucket");
+    s.takes("layers", software.overlap_layers,
+            "with `overlap.gradients`: whether gradients and updated parameters are exchanged layer by layer, as in "
+            "FSDP and "
+            "always with ZeRO 3; otherwise bucket by bucket");
     s.takes("bucket_of_replica", software.bucket_of_replica,
             "with more replicas a bucket is larger: at least so much for each");
     s.takes("bucket_first", software.bucket_first,

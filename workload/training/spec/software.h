@@ -83,10 +83,12 @@ struct SoftwareSpec {
   Bytes reduction{0};                      // memory traffic per gradient before it is reduced, beside computation
   Bytes optimizer{60};                     // memory traffic of a step per parameter
   bool overlap_gradients = true;           // with the backward pass of the last micro-batch
-  Bytes bucket{25'000'000};                // of gradients exchanged together
-  Bytes bucket_of_replica{0};              // and at least so much for each of the replicas
-  bool bucket_first = false;               // only the first stage's first chunk of layers has buckets, others are one
-  bool overlap_parameters = false;         // gathers updated parameters (ZeRO 1, 2) with the next forward pass
+  // Gradients and parameters are exchanged layer by layer whatever replicas share (FSDP), not in buckets.
+  bool overlap_layers = false;
+  Bytes bucket{25'000'000};         // of gradients exchanged together
+  Bytes bucket_of_replica{0};       // and at least so much for each of the replicas
+  bool bucket_first = false;        // only the first stage's first chunk of layers has buckets, others are one
+  bool overlap_parameters = false;  // gathers updated parameters (ZeRO 1, 2) with the next forward pass
   TensorOverlap overlap_tensor = TensorOverlap::kNone;
   bool overlap_pipeline = false;  // sends beside computation
   bool scatter_gather = true;     // tensor-parallel ranks send a share each of what goes to the next stage

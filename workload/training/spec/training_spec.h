@@ -95,6 +95,7 @@ struct Parallelism {
   std::int64_t expert = 1;         // divides data times context, times tensor where `expert_tensor` is 1
   std::int64_t expert_tensor = 0;  // ranks that share each expert: 1, or (0) as `tensor`
   double expert_skew = 0;          // Zipf exponent of the experts' popularity; 0: all alike
+  std::uint64_t expert_seed = 1;   // of the places of popular experts on the ranks
   bool sequence = false;           // what tensor parallelism does not split is split along the sequence
   std::int64_t zero = 0;           // 0 .. 3: what data-parallel ranks share instead of holding it each
   std::int64_t shard = 0;          // ranks that share one copy under `zero`; 0: all of data times context
@@ -221,6 +222,12 @@ struct TrainingSpec {
   // ZeRO 3 that gathers parameters once a step and reduces gradients once.
   bool keeps_gathered() const {
     return parallel.shares_parameters() && parallel.pipeline() > 1 && !software.reshard_pipeline;
+  }
+  // Whether replicas exchange gradients and parameters layer by layer, not in buckets. What is not sharded is
+  // DistributedDataParallel's, which has buckets.
+  bool exchanges_layers() const {
+    return parallel.shares_parameters() ||
+           (parallel.zero > 0 && software.overlap_layers && software.overlap_gradients && parallel.exchange == ExchangeKind::kCollective);
   }
   // Whether two stages have the embedding's table.
   bool model_ties_stages() const {

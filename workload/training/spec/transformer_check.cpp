@@ -117,6 +117,9 @@ class TransformerCheck {
       error("parallel.expert_skew", "expert_skew changes nothing: experts are not spread over ranks",
             model.experts == 0 ? "leave it out"
                                : "leave it out, or give workload.parallel.expert, the ranks that share the experts");
+    if (parallel_.expert_seed != Parallelism().expert_seed && parallel_.expert_skew == 0)
+      error("parallel.expert_seed", "expert_seed changes nothing: all experts are equally popular",
+            "leave it out, or give workload.parallel.expert_skew, the exponent of Zipf's law");
     for (const auto& [key, is_given] :
          {std::pair("experts.dispatch", training_.experts.dispatch.kind != DispatchKind::kAllToAll),
           {"experts.precision", training_.experts.precision.has_value()},

@@ -1,38 +1,61 @@
 // SPDX-License-Identifier: MIT
-// Files that are written from front to back. Whatever fails is an InputError that names the file and the system's
-// reason, and leaves no half of a file behind, nor a part of several files that belong together.
+// The one way in which the program writes files. What is there stays as it is until the new file is whole: it is
+// written under a name of its own in the same folder, `NAME.PROCESS-NUMBER.partial`, brought to the disk and renamed.
+// Whatever fails is an InputError that names the file and the system's reason; it leaves neither half of a file behind
+// nor a part of several files that belong together, and neither does a signal that ends the program.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/files/interruption.h"
+
 struct z_stream_s;
 
 namespace orrery {
 
+// Whether a file has to survive a machine that stops at any moment. What is made again at the next start need not.
+enum class Durability : std::uint8_t { kDisk, kNone };
+
 class OutputFile {
  public:
-  // Replaces what is there. With a `suffix`, `path` + `suffix` is written; messages name `path`.
-  explicit OutputFile(std::string path, std::string_view suffix = {});
-  // Removes a regular file that was not closed.
+  // Links are followed, and who may read the file stays as it is. Devices, pipes and descriptors as /dev/stdout are
+  // written to directly, and so is a file that can be written but not replaced, for its folder is closed. InputError if
+  // the program has read the file.
+  explicit OutputFile(std::string path, Durability durability = Durability::kDisk);
+  // Without close() all is as before.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view bytes);
-  // Without it the file does not count as written.
+  // The file is there, whole.
   void close();
 
  private:
+  friend class OutputFiles;
+
+  void open_beside(const std::string& target);
+  void open_in_place();
+  void keep_permissions() const;
   void flush(std::string_view bytes);
+  // All is written, under the partial name if there is one.
+  void finish(Durability durability);
+  // From there to its own.
+  void take_name();
+  void copy_into_place() const;
   [[noreturn]] void fail(const char* what, int reason) const;
 
   std::string path_;
-  std::string written_;  // the path that is written
-  int descriptor_;
+  Durability durability_;
+  std::string target_;   // the regular file that `path_` leads to; empty where it is written to directly
+  std::string partial_;  // where it is written; empty where that is `path_`
+  std::optional<Unfinished> unfinished_;
+  int descriptor_ = -1;
   std::string buffer_;
 };
 
@@ -58,13 +81,10 @@ class GzipWriter {
 // Nothing of a device, a pipe or an open descriptor, which can only be written to.
 std::optional<std::string> replaceable_file(const std::string& path);
 
-// Files that are of use together only. Each is written under a name of its own, `NAME.partial`, until all of them are
-// there.
+// Files that are of use together only. None gets its name until all of them are written.
 class OutputFiles {
  public:
   OutputFiles() = default;
-  // Removes what has not got its name.
-  ~OutputFiles();
   OutputFiles(const OutputFiles&) = delete;
   OutputFiles& operator=(const OutputFiles&) = delete;
 
@@ -72,10 +92,9 @@ class OutputFiles {
   template <class Write>
   void add(const std::string& path, Write write) {
     refuse_other_kinds(path);
-    unnamed_.push_back(path);
-    OutputFile file(path, kSuffix);
-    write(file);
-    file.close();
+    auto file = std::make_unique<OutputFile>(path);
+    write(*file);
+    finish(std::move(file));
   }
 
   // All get their names. `last` is the one of them without which nobody takes the others for complete: what had its
@@ -83,12 +102,10 @@ class OutputFiles {
   void commit(const std::string& last);
 
  private:
-  static constexpr std::string_view kSuffix = ".partial";
-
   static void refuse_other_kinds(const std::string& path);
-  static void name(const std::string& path);
+  void finish(std::unique_ptr<OutputFile> file);
 
-  std::vector<std::string> unnamed_;
+  std::vector<std::unique_ptr<OutputFile>> unnamed_;
 };
 
 }  // namespace orrery

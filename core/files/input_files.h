@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,11 +15,14 @@ namespace orrery {
 enum class InputKind : std::uint8_t { kConfiguration, kData };
 
 // `path` is read, or about to be. A file that is noted as both is a configuration. `sha256`: of the bytes that were
-// read, if they have been.
+// read, if they have been. InputError if it is an output.
 void note_input(const std::string& path, InputKind kind = InputKind::kData, const std::string& sha256 = {});
 
 // Whether it has been, under this name or another one.
 bool is_input(const std::string& path);
+
+// `path` will be written over. InputError if it is read, be it before or, by note_input(), later.
+void note_output(const std::string& path);
 
 struct InputFile {
   std::string path;  // one of those under which it was noted
@@ -30,5 +35,25 @@ std::vector<InputFile> input_files();
 
 // Of a file's bytes; empty where they cannot be read.
 std::string sha256_of_file(const std::string& path);
+
+// The same of each of `files`. None is read again as long as it stays as it is, which its time of change says: other
+// than the time of its contents, nobody sets that.
+std::vector<std::string> digests_of(std::span<const std::string> files);
+
+// The data that this thread notes while it lives, whatever others do. There is one at a time.
+class NotedFiles {
+ public:
+  NotedFiles();
+  ~NotedFiles();
+  NotedFiles(const NotedFiles&) = delete;
+  NotedFiles& operator=(const NotedFiles&) = delete;
+
+  void add(const std::string& path) { paths_.insert(path); }
+  // Ascending.
+  std::vector<std::string> paths() const { return {paths_.begin(), paths_.end()}; }
+
+ private:
+  std::set<std::string> paths_;
+};
 
 }  // namespace orrery

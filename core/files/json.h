@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// The one way in which the program reads JSON. nlohmann's parser takes any depth, but its values are copied, printed
+// and looked at by functions that call themselves: a text that nests deeper than people and programs write is refused
+// first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace orrery {
+
+inline constexpr std::size_t kDeepestJson = 256;
+
+// What is wrong with a text, without the parser's own numbers and places.
+class JsonError : public std::exception {
+ public:
+  enum class Kind : std::uint8_t { kSyntax, kNumber, kDepth };  // kNumber: beyond a double
+  JsonError(Kind kind, std::size_t offset, std::string reason)
+      : kind_(kind), offset_(offset), reason_(std::move(reason)) {}
+  Kind kind() const { return kind_; }
+  std::size_t offset() const { return offset_; }  // in bytes from the beginning of the text; its size at the end
+  const std::string& reason() const { return reason_; }
+  const char* what() const noexcept override { return reason_.c_str(); }
+
+ private:
+  Kind kind_;
+  std::size_t offset_;
+  std::string reason_;
+};
+
+// Of an error of nlohmann's, the reason alone: "syntax error while parsing value - unexpected end of input".
+std::string json_reason(const nlohmann::json::exception& error);
+
+// JsonError where lists and objects are nested deeper than kDeepestJson; the text may be no JSON otherwise.
+void check_json_depth(std::string_view text);
+
+// The value of `text`. `look`: nlohmann's callback, which sees values as they end. JsonError.
+template <class Json = nlohmann::json>
+Json parse_json(std::string_view text, const typename Json::parser_callback_t& look = nullptr) {
+  check_json_depth(text);
+  try {
+    return Json::parse(text.begin(), text.end(), look);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw JsonError(JsonError::Kind::kSyntax, error.byte == 0 ? 0 : error.byte - 1, json_reason(error));
+  } catch (const nlohmann::json::out_of_range& error) {  // quotes the number
+    const std::string_view what = error.what();
+    const std::size_t begin = what.find('\'') + 1;
+    const std::size_t at = text.find(what.substr(begin, what.rfind('\'') - begin));
+    throw JsonError(JsonError::Kind::kNumber, at == std::string_view::npos ? 0 : at, json_reason(error));
+  }
+}
+
+// The value of `text`; none of what is no JSON.
+template <class Json = nlohmann::json>
+std::optional<Json> json_of(std::string_view text) {
+  try {
+    return parse_json<Json>(text);
+  } catch (const JsonError&) {
+    return std::nullopt;
+  }
+}
+
+// Calls `events` (nlohmann::json_sax) for what is in `text`. JsonError of its depth; other errors are events.
+template <class Events>
+void walk_json(std::string_view text, Events& events) {
+  check_json_depth(text);
+  nlohmann::json::sax_parse(text.begin(), text.end(), &events);
+}
+
+bool is_json(std::string_view text);
+
+// Line and column of a place in the text of `file`.
+Location place_in(const std::string& file, std::string_view text, std::size_t offset);
+
+// Of an object that is JSON, the text of the member `key`; empty where there is none.
+std::string_view json_member(std::string_view text, std::string_view key);
+
+}  // namespace orrery

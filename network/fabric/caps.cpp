@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "network/fabric/caps.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "core/error.h"
+
+namespace orrery::network {
+namespace {
+
+// Of all routes over one link.
+struct Crossing {
+  std::size_t routes = 0;
+  std::map<std::size_t, std::size_t> routes_of;      // by class: routes that cross it, too
+  std::map<std::size_t, std::set<LinkId>> links_of;  // by class: which of its links
+};
+
+// Devices whose routes are looked at: all, or the first node's and as many others as tell what is shared from what is
+// not.
+std::vector<DeviceId> chosen_devices(const Fabric& fabric) {
+  constexpr std::uint32_t kMost = 128, kTimes = 4;
+  const std::uint32_t devices = fabric.device_count(), of_node = fabric.dimensions().front().size;
+  const std::uint32_t most = std::max(kMost, kTimes * std::min(of_node, kMost));
+  std::vector<DeviceId> chosen;
+  for (std::uint32_t i = 0; i < std::min(devices, most); ++i) {
+    const bool is_first = devices <= most || i < of_node;
+    chosen.push_back(DeviceId(is_first ? i : static_cast<std::uint32_t>(std::uint64_t{i} * devices / most)));
+  }
+  return chosen;
+}
+
+std::map<LinkId, Crossing> crossings_of(const Fabric& fabric, std::size_t link_class,
+                                        const std::vector<DeviceId>& devices) {
+  std::map<LinkId, Crossing> crossings;
+  std::vector<LinkId> route;
+  for (const DeviceId from : devices)
+    for (const DeviceId to : devices) {
+      if (from == to) continue;
+      try {
+        fabric.route(from, to, route);
+      } catch (const InputError&) {
+        continue;  // dead links have left no way
+      }
+      for (const LinkId link : route) {
+        if (fabric.link(link).link_class != link_class) continue;
+        Crossing& crossing = crossings[link];
+        ++crossing.routes;
+        std::set<std::size_t> classes;
+        for (const LinkId other : route) {
+          const std::size_t of = fabric.link(other).link_class;
+          if (of == link_class || fabric.link_keys()[of] == fabric.link_keys()[link_class]) continue;
+          classes.insert(of);
+          crossing.links_of[of].insert(other);
+        }
+        for (const std::size_t of : classes) ++crossing.routes_of[of];
+      }
+    }
+  return crossings;
+}
+
+// Most that links of a class bring to the link; nothing where routes go without them.
+std::optional<Bandwidth> brought_by(const Fabric& fabric, const Crossing& crossing, std::size_t by, std::size_t most) {
+  const auto routes = crossing.routes_of.find(by);
+  if (routes == crossing.routes_of.end() || routes->second != crossing.routes) return std::nullopt;
+  const std::set<LinkId>& links = crossing.links_of.at(by);
+  if (links.size() > most) return std::nullopt;
+  Int128 together = 0;
+  for (const LinkId link : links) together += fabric.link(link).bandwidth.count();
+  return Bandwidth(static_cast<std::int64_t>(std::min<Int128>(together, Bandwidth::max().count())));
+}
+
+}  // namespace
+
+std::optional<LinkCap> cap_of(const Fabric& fabric, std::size_t link_class) {
+  const std::vector<DeviceId> devices = chosen_devices(fabric);
+  const bool is_whole = devices.size() == fabric.device_count();
+  const std::size_t most = is_whole ? SIZE_MAX : fabric.dimensions().front().size;
+  std::map<LinkId, Crossing> crossings = crossings_of(fabric, link_class, devices);
+  if (crossings.empty()) return std::nullopt;
+  std::optional<LinkCap> cap;
+  for (std::size_t by = 0; by < fabric.link_classes().size(); ++by) {
+    LinkCap of_class{by, Bandwidth(1), Bandwidth::max()};
+    bool is_cap = true;
+    for (const auto& [link, crossing] : crossings) {
+      const std::optional<Bandwidth> brought = brought_by(fabric, crossing, by, most);
+      is_cap = is_cap && brought && (is_whole || !fabric.joins_switches(link));
+      if (!is_cap) break;
+      of_class.together = std::max(of_class.together, *brought);
+      of_class.least = std::min(of_class.least, fabric.link(link).bandwidth);
+    }
+    if (is_cap && (!cap || of_class.together < cap->together)) cap = of_class;
+  }
+  return cap;
+}
+
+}  // namespace orrery::network

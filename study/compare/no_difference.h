@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Why a change makes no difference to the time of an experiment: another key holds in its place, the job makes no use
+// of what it sets, narrower links hold up what crosses faster ones, or other work hides what becomes faster.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/config/tree.h"
+#include "experiment/experiment.h"
+#include "experiment/run.h"
+
+namespace orrery::study {
+
+// Keys that have one reason.
+struct NoDifference {
+  std::vector<std::string> keys;
+  std::string reason;
+  std::string remedy;    // what to change in their place, or with them; may be empty
+  bool is_idle = false;  // the configuration says so by itself, whatever the job does
+};
+
+// Whether the operations of two runs take the same times.
+enum class OperationTimes : std::uint8_t { kUnknown, kSame, kOther };
+OperationTimes operation_times(const experiment::Run& first, const experiment::Run& second);
+
+// Two experiments that take equally long.
+struct EqualPair {
+  const experiment::Experiment& first;
+  const experiment::Experiment& second;
+  std::set<std::string> used_links;  // classes of links, without directions, that messages crossed
+  OperationTimes operations = OperationTimes::kUnknown;
+};
+
+// A reason for every key that differs; keys for people only have none. Empty where no key differs.
+std::vector<NoDifference> why_no_difference(const EqualPair& pair, const ConfigFiles& files);
+
+// The same of two runs, whose experiments are read once more.
+std::vector<NoDifference> why_no_difference(const experiment::RunRequest& first, const experiment::Run& first_run,
+                                            const experiment::RunRequest& second, const experiment::Run& second_run,
+                                            const ConfigFiles& files);
+
+// "KEY, KEY: reason; remedy".
+std::string to_text(const NoDifference& one);
+
+}  // namespace orrery::study

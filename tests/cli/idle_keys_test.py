@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""idle_keys_test.py PROGRAM: a key that cannot act is told, with what holds in its place: in compare, sweep, run, check."""
+import json
+import sys
+from pathlib import Path
+
+from orrery_program import SMALL_JOB, SOURCE, Checks, Program, scratch_folder
+
+NIC = "cluster.node.nics.bandwidth"
+# Of a DGX A100, a key, a value, and what of the warning names the winner.
+OVERRULED = [
+    ("cluster.node.device.nvlink.bandwidth", "50 GB/s", "'cluster.node.fabric.bandwidth' holds"),
+    ("cluster.node.device.nvlink_count", "6", "'cluster.node.fabric.bandwidth' holds"),
+    ("cluster.node.fabric.link.bandwidth", "50 GB/s", "'cluster.node.fabric.bandwidth' holds"),
+    ("cluster.node.device.pcie.bandwidth", "63 GB/s", "'cluster.node.nics.host_link' holds"),
+    ("cluster.nodes", "4", "'nodes' holds"),
+]
+SWEEP = """experiment: job.yaml
+vary: [{{key: {key}, values: [{values}]}}]
+"""
+
+
+def text_of(outcome):
+    """What was printed, as one line: answers are wrapped."""
+    return " ".join((outcome.stdout + outcome.stderr).split())
+
+
+def seconds_of(program, folder, *settings):
+    words = [word for setting in settings for word in ("--set", setting)]
+    return json.loads(program.run(["run", "job.yaml", *words, "--json", "-"], folder).stdout)["iteration_time_s"]
+
+
+def check_capped(program, checks, folder):
+    """A NIC of 400 Gb/s, 50 GB/s, is behind a slot of PCIe 4, 31.5 GB/s: the slot bounds it, and 800 Gb/s as well."""
+    same = program.run(["compare", "job.yaml", "--set", f"{NIC}=400 Gb/s", "--vs", f"{NIC}=800 Gb/s"], folder)
+    checks.check("no difference in the iteration time" in same.stdout and
+                 "change 'cluster.node.nics.host_bandwidth' with it" in text_of(same), "compare names the slot", same.stdout)
+    document = program.run(["compare", "job.yaml", "--set", f"{NIC}=400 Gb/s", "--vs", f"{NIC}=800 Gb/s", "--json", "-"],
+                           folder)
+    reasons = json.loads(document.stdout)["runs"][1].get("no_difference")
+    checks.check(reasons and reasons[0]["keys"] == [NIC], "and so does its document", reasons)
+    both = (f"{NIC}=800 Gb/s", "cluster.node.nics.host_bandwidth=126 GB/s")
+    checks.check(seconds_of(program, folder, *both) < seconds_of(program, folder, both[0]), "both together are faster")
+    run = program.run(["run", "job.yaml", "--set", f"{NIC}=800 Gb/s"], folder)
+    checks.check(f"--set {NIC}=800 Gb/s: warning:" in run.stderr and "host_bandwidth" in run.stderr,
+                 "run warns of a NIC faster than its slot", run.stderr)
+    plain = program.run(["run", "job.yaml", "--set", f"{NIC}=100 Gb/s"], folder)
+    checks.check(not plain.stderr, "and not of one that is slower", plain.stderr)
+    (folder / "sweep.yaml").write_text(SWEEP.format(key=NIC, values="200 Gb/s, 400 Gb/s, 800 Gb/s"))
+    sweep = program.run(["sweep", "sweep.yaml"], folder)
+    checks.check("'400 Gb/s' and '800 Gb/s' take equally long" in sweep.stderr and "host_bandwidth" in sweep.stderr and
+                 "'100 Gb/s' and" not in sweep.stderr, "a sweep tells which values are equal", sweep.stderr)
+    checked = program.run(["check", "sweep.yaml"], folder)
+    checks.check(checked.code == 0 and "host_bandwidth" in checked.stdout + checked.stderr, "check says so before",
+                 checked.stdout + checked.stderr)
+
+
+def check_uncrossed(program, checks, folder):
+    """One node: nothing crosses the NICs. Two nodes with tensor parallelism within: all crosses one of the two."""
+    alone = program.run(["compare", "job.yaml", "--nodes", "1", "--set", "workload.parallel.data=1", "--vs",
+                         f"{NIC}*=2"], folder)
+    checks.check("one node" in text_of(alone), "nothing leaves one node", alone.stdout + alone.stderr)
+    memory = program.run(["compare", "job.yaml", "--vs", "cluster.node.device.memory.capacity=90 GB"], folder)
+    checks.check("but not alike: memory.capacity_bytes" in text_of(memory), "figures beside the time", memory.stdout)
+
+
+def check_overruled(program, checks, folder):
+    before = seconds_of(program, folder)
+    for key, value, winner in OVERRULED:
+        outcome = program.run(["run", "job.yaml", "--set", f"{key}={value}"], folder)
+        checks.check(outcome.code == 0 and f"--set {key}={value}: warning: '{key}' changes nothing: {winner}" in outcome.stderr,
+                     f"{key} names what holds", outcome.stderr)
+        checks.check(seconds_of(program, folder, f"{key}={value}") == before, f"and {key} changes nothing")
+        versus = program.run(["compare", "job.yaml", "--vs", f"{key}={value}"], folder)
+        checks.check(winner in text_of(versus) and f"--vs {key}" in versus.stderr, f"compare says it of {key}",
+                     versus.stdout + versus.stderr)
+    fixed = program.run(["run", "job.yaml", "--set", "collectives.library=fixed", "--set", "cluster.nccl.send_buffer=9 MB"], folder)
+    checks.check("'collectives.library' is 'fixed'" in fixed.stderr, "constants of a library that is not in use",
+                 fixed.stderr)
+    wins = program.run(["run", "job.yaml", "--set", "cluster.node.fabric.bandwidth=200 GB/s", "--nodes", "2"], folder)
+    checks.check("changes nothing" not in wins.stderr, "the command line overrules files without a word", wins.stderr)
+    quiet = program.run(["check", *sorted(map(str, (SOURCE / "configs" / "clusters").glob("*.yaml")))], folder)
+    checks.check("changes nothing" not in quiet.stdout + quiet.stderr, "what shipped files have beside it is no warning",
+                 quiet.stdout + quiet.stderr)
+
+
+def check_software(program, checks, folder):
+    """An edit below `workload.software` edits the software that the experiment takes by default."""
+    by_default = seconds_of(program, folder, "workload.software.accumulation=8 B")
+    named = seconds_of(program, folder, "workload.software=megatron-2022", "workload.software.accumulation=8 B")
+    checks.check(by_default == named != seconds_of(program, folder), "the default software is edited", (by_default, named))
+    later = seconds_of(program, folder, "workload.software.accumulation=8 B", "cluster=dgx-h100")
+    first = seconds_of(program, folder, "cluster=dgx-h100", "workload.software.accumulation=8 B")
+    checks.check(later == first, "that of the cluster in the end, in whatever order", (later, first))
+
+
+def check_sweep_view(program, checks, folder):
+    (folder / "bad.yaml").write_text(SWEEP.format(key="workload.batch.micro", values="1, 2") +
+                                     "sort: nope\nwhere: [nopee > 3]\n")
+    outcome = program.run(["check", "bad.yaml"], folder)
+    printed = outcome.stdout + outcome.stderr
+    checks.check(outcome.code == 2 and "unknown figure 'nope' to sort by" in printed and "nopee" in printed,
+                 "check refuses figures that no result has", printed)
+
+
+def main():
+    program, checks = Program(sys.argv[1]), Checks()
+    with scratch_folder() as name:
+        folder = Path(name)
+        (folder / "job.yaml").write_text(SMALL_JOB)
+        for check in (check_capped, check_uncrossed, check_overruled, check_software, check_sweep_view):
+            check(program, checks, folder)
+    return checks.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

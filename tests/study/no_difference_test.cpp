@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// A key that is changed either changes a result, or somebody says why it does not: over all documented keys.
+#include "study/compare/no_difference.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "experiment/run.h"
+#include "tests/shipped_files.h"
+
+using namespace orrery;
+using namespace orrery::study;
+
+namespace {
+
+// Each on a machine of another kind, and with another library or network between its nodes.
+const std::vector<std::pair<std::string, std::string>> kExperiments = {
+    {"nccl",
+     "cluster: dgx-a100\nnodes: 2\nworkload:\n  model: gpt-1.7b\n  parallel: {tensor: 8, data: 2}\n"
+     "  batch: {global: 4}\n"},
+    {"fixed",
+     "cluster: dgx-a100\nnodes: 2\ncollectives: {library: fixed}\nworkload:\n  model: gpt-1.7b\n"
+     "  parallel: {tensor: 4, pipeline: 2, data: 2}\n  batch: {global: 4}\n"},
+    {"one-node", "cluster: dgx-h100\nworkload:\n  model: llama3-8b\n  parallel: {tensor: 8}\n  batch: {global: 2}\n"},
+    {"dims",
+     "cluster:\n  device: a100-sxm-80gb\n"
+     "  dims: [{topology: ring, size: 4, bandwidth: 100 GB/s, latency: 700 ns}]\n"
+     "workload: {model: bert-large, parallel: {data: 4}, batch: {global: 8}}\n"},
+};
+
+std::string file_with(const std::string& name, const std::string& text) {
+  const std::filesystem::path folder = std::filesystem::path(ORRERY_BINARY_DIR) / "no_difference_test";
+  std::filesystem::create_directories(folder);
+  const std::string file = (folder / (name + ".yaml")).string();
+  std::ofstream(file) << text;
+  return file;
+}
+
+// Values of a type, of which a key that has one takes another.
+std::vector<std::string> values_of(const KeyDescription& key) {
+  const std::map<std::string, std::vector<std::string>> kValues = {
+      {"bandwidth", {"13 GB/s"}},        {"time", {"3 us"}},       {"size", {"3 MB"}},
+      {"rate", {"77 TFLOP/s"}},          {"efficiency", {"37 %"}}, {"number or share", {"0.5", "2"}},
+      {"whole number", {"2", "4", "8"}}, {"power", {"300 W"}},     {"count", {"7"}},
+  };
+  if (const auto known = kValues.find(key.type); known != kValues.end()) return known->second;
+  std::vector<std::string> words;
+  for (std::size_t first = 0; key.type.find(" | ") != std::string::npos && first < key.type.size();) {
+    const std::size_t end = std::min(key.type.find(" | ", first), key.type.size());
+    words.push_back(key.type.substr(first, end - first));
+    first = end + 3;
+  }
+  return words;
+}
+
+// "cluster.dims[0].size" of "cluster.dims[].size"; nothing of keys with free names.
+std::string path_of(const KeyDescription& key) {
+  std::string path = key.path;
+  for (std::size_t at = path.find("[]"); at != std::string::npos; at = path.find("[]")) path.replace(at, 2, "[0]");
+  return path.find('<') == std::string::npos ? path : std::string();
+}
+
+experiment::RunRequest request_of(const std::string& file, const std::vector<std::string>& settings) {
+  experiment::RunRequest request;
+  request.file = file;
+  request.settings = settings;
+  request.allow_oom = true;
+  return request;
+}
+
+bool mentions(const std::vector<NoDifference>& reasons, std::string_view key) {
+  return std::ranges::any_of(reasons, [&](const NoDifference& one) {
+    return !one.reason.empty() && std::ranges::any_of(one.keys, [&](const std::string& other) {
+      return other.starts_with(key) || key.starts_with(other);
+    });
+  });
+}
+
+bool is_idle(const std::vector<NoDifference>& reasons) {
+  return !reasons.empty() && std::ranges::all_of(reasons, &NoDifference::is_idle);
+}
+
+// What became of the changes of an experiment's keys.
+struct Tally {
+  std::size_t changed = 0;  // keys that could be changed
+  std::size_t equal = 0;    // of them, those without a difference to the time
+  std::vector<std::string> silent;
+  std::vector<std::string> wrong;
+};
+
+// Whether the experiment had another value before.
+bool change(const std::string& file, const experiment::Run& base, const std::string& path, const std::string& value,
+            Tally& tally) {
+  const experiment::RunRequest as_it_is = request_of(file, {}), changed = request_of(file, {path + "=" + value});
+  const experiment::Run run = experiment::run_experiment(changed, kFiles);
+  const std::vector<NoDifference> reasons = why_no_difference(as_it_is, base, changed, run, kFiles);
+  if (reasons.empty()) return false;
+  ++tally.changed;
+  const bool is_equal = run.result.finish == base.result.finish;
+  const std::string what = fmt::format("{}={}", path, value);
+  if (is_idle(reasons) && operation_times(base, run) == OperationTimes::kOther)
+    tally.wrong.push_back(fmt::format("{}: {}", what, to_text(reasons.front())));
+  if (!is_equal) return true;
+  ++tally.equal;
+  if (!mentions(reasons, path)) tally.silent.push_back(what);
+  return true;
+}
+
+// The first value that another one stands for is enough; what is refused is answered, too.
+void change_key(const std::string& file, const experiment::Run& base, const KeyDescription& key, Tally& tally) {
+  const std::string path = path_of(key);
+  if (path.empty()) return;
+  for (const std::string& value : values_of(key)) {
+    try {
+      if (change(file, base, path, value, tally)) return;
+    } catch (const InputError&) {
+    } catch (const StuckError&) {
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every documented key that is changed changes the time, or somebody says why it does not") {
+  const std::vector<KeyDescription> keys = experiment::describe_configuration(kFiles);
+  for (const auto& [name, text] : kExperiments) {
+    const std::string file = file_with(name, text);
+    const experiment::Run base = experiment::run_experiment(request_of(file, {}), kFiles);
+    Tally tally;
+    for (const KeyDescription& key : keys) change_key(file, base, key, tally);
+    INFO(name << ": " << tally.changed << " changes, " << tally.equal
+              << " without a difference\nsilent: " << fmt::format("{}", fmt::join(tally.silent, "\n        "))
+              << "\nwrong: " << fmt::format("{}", fmt::join(tally.wrong, "\n       ")));
+    CHECK(tally.changed > 100);
+    CHECK(tally.equal > 20);
+    CHECK(tally.silent.empty());
+    CHECK(tally.wrong.empty());
+  }
+}
