@@ -23,7 +23,7 @@ FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```\s*$", re.M | re.S)
 COMMENT = re.compile(r"\s+#\s*(.*)$")
 SECONDS_OF_MANY = 600  # many runs, on a machine that does other things, too
 LINK = re.compile(r"\]\(([^()\s#]*)(?:#([^()\s]*))?\)")
-PROGRESS = re.compile(r"^\d+ of \d+ .* left\n", re.M)  # once a minute, of what takes longer
+PROGRESS = re.compile(r"^(\d+ of \d+ .*\b(left|so far)|.*, \d+ (s|min|h) so far)\n", re.M)  # of work of a minute and more
 EXIT = re.compile(r"exit (?:code )?(\d+)")
 
 
