@@ -31,7 +31,7 @@ std::uint32_t round_of_next(const Walked& walked, std::uint32_t rank, const Step
   return round;
 }
 
-// With no message before its round of `earliest`.
+// Walks the schedule in rounds; no message goes before its round in `earliest`.
 Walked walk(const Schedule& schedule, const RoundsBySend& earliest) {
   Walked walked{{}, std::vector<std::vector<std::uint32_t>>(schedule.ranks())};
   std::vector<std::uint32_t> pending;  // ranks that may be able to send

@@ -25,7 +25,7 @@ struct Character {
   char32_t code = 0;          // of one that is well-formed
 };
 
-// Of `length` bytes that are well-formed UTF-8.
+// Code point that `length` bytes of well-formed UTF-8 stand for.
 char32_t code_of(std::string_view text, std::size_t length) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (length == 1) return byte(0);

@@ -45,7 +45,7 @@ struct NcclVersion {
 // The oldest release that is one library with all of today's calls, and the newest whose decisions are known.
 inline constexpr NcclVersion kOldestNccl{2, 0, 0};
 inline constexpr NcclVersion kNewestNccl{2, 30, 0};
-// With PXN (release notes of NCCL 2.12).
+// First version of NCCL with PXN (release notes of 2.12).
 inline constexpr NcclVersion kFirstWithPxn{2, 12, 0};
 
 struct NcclOptions {

@@ -220,8 +220,8 @@ class Section {
   // A nested map. `read` is called if the key is there. With `folder`, a name or path in place of the map is replaced
   // by that file's contents. Returns whether the key is there.
   bool section(std::string_view key, std::string_view meaning, const Read& read, std::string_view folder = {});
-  // With the file `fallback` of `folder` if the key is absent, or with that file as an edit below the key changes it;
-  // `documented` as in takes().
+  // Reads a section. An absent key stands for the file `fallback` of `folder`, and an edit below the key changes that
+  // file; `documented` as in takes().
   void section_or(std::string_view key, std::string_view fallback, std::string_view meaning, const Read& read,
                   std::string_view folder, std::string_view documented = {});
   // An empty one if the key is absent or its file cannot be read, so that its defaults are filled in.
@@ -272,7 +272,7 @@ class Section {
   const ConfigValue& contents() const { return *value_; }
 
   bool has(std::string_view key) const { return value_->find(key) != nullptr; }
-  // Whether a file or the command line has `key`, or "a.b" below the section: it is there, and no default.
+  // True if a file or the command line has `key`, or "a.b" below the section; false if its value is a default.
   bool given(std::string_view key) const;
   // What stands there; of a section that has been read, with its files and defaults filled in. Null if absent.
   const ConfigValue* value(std::string_view key) const;

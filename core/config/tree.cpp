@@ -43,7 +43,7 @@ std::string file_beside(const std::filesystem::path& path) {
   return fmt::format("did you mean '{}'?", printable((folder / likely.front()).string(), 300));
 }
 
-// Of what cannot be read as a file.
+// Hint of the error for a path that cannot be read as a file.
 std::string hint_for(const std::filesystem::path& path) {
   std::error_code code;
   if (!std::filesystem::is_directory(path, code)) return std::filesystem::exists(path, code) ? "" : file_beside(path);

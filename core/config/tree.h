@@ -112,7 +112,7 @@ class ConfigFiles {
 // The shipped folder in which a key's bare name is looked up ("cluster" -> "clusters"), "" if the key names no file.
 std::string_view folder_of_key(std::string_view key);
 
-// Whether a value stands on the command line, as an edit (`--set`).
+// True if a value comes from the command line, from an edit (`--set`).
 bool is_setting(const Location& where);
 
 // Replaces the values of `value` by those of `changes` at the same keys; maps are merged, key by key.

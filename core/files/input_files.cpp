@@ -49,7 +49,7 @@ thread_local NotedFiles* noted = nullptr;
 
 std::int64_t nanoseconds(const timespec& time) { return std::int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec; }
 
-// Of a regular file as it is now, but for what it holds.
+// Identity, size and times of a regular file as it is now, without its contents.
 std::optional<std::pair<FileIdentity, Digest>> state_of(const std::string& path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;

@@ -64,7 +64,7 @@ Signals& signals() {
 
 }  // namespace
 
-// Of all that is unfinished.
+// List of all unfinished outputs.
 class UnfinishedList {
  public:
   static std::list<Unfinished::Entry>& all() {

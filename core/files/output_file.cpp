@@ -52,7 +52,7 @@ int descriptor_named(const std::string& path) {
   return -1;
 }
 
-// Of the writers of this process; others have other process numbers.
+// Name of a file under construction, unique among the writers of this process; other processes have other numbers.
 std::string partial_name(const std::string& target) {
   static std::atomic<unsigned> written = 0;
   constexpr std::size_t kMostOfName = 200;  // of 255

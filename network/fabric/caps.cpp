@@ -11,7 +11,7 @@
 namespace orrery::network {
 namespace {
 
-// Of all routes over one link.
+// Number of routes over one link, and what else they cross.
 struct Crossing {
   std::size_t routes = 0;
   std::map<std::size_t, std::size_t> routes_of;      // by class: routes that cross it, too

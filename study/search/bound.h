@@ -20,7 +20,7 @@
 
 namespace orrery::study {
 
-// Of plans on one cluster, one after the other. A plan takes no less than the ranks of any one of its pipelines, whose
+// Lower bounds of plans on one cluster, one plan after the other. A plan takes no less than the ranks of any one of its pipelines, whose
 // groups lie as the simulation lays them out, on any grid of devices; several pipelines are looked at.
 class PlanBounds {
  public:
