@@ -80,8 +80,8 @@ void print_warnings(std::span<const Problem> problems) {
 
 void tell_groups(const std::string& file) { spdlog::debug("communicator groups are those of {}", file); }
 
-Progress::Progress(std::string_view what)
-    : terminal_(isatty(STDERR_FILENO) == 1), what_(what), first_(Clock::now()), start_(first_), last_(first_) {
+Progress::Progress(std::string_view what, Left left)
+    : terminal_(isatty(STDERR_FILENO) == 1), left_(left), what_(what), first_(Clock::now()), start_(first_), last_(first_) {
   if (!spdlog::should_log(spdlog::level::info)) return;
   beat_ = std::jthread([this](const std::stop_token& stop) {
     const auto pause = terminal_ ? std::chrono::seconds(1) : std::chrono::seconds(60);
@@ -129,7 +129,8 @@ std::string Progress::pace(Clock::time_point now) const {
   const double elapsed = std::chrono::duration<double>(now - first_).count();
   if (done_ <= done_at_first_ || elapsed < 1) return {};
   const double rate = static_cast<double>(done_ - done_at_first_) / elapsed;
-  return fmt::format(", {:.3g} a second, {} left", rate, time_text(static_cast<double>(total_ - done_) / rate));
+  return fmt::format(", {:.3g} a second, {}{} left", rate, left_ == Left::kAtMost ? "at most " : "",
+                     time_text(static_cast<double>(total_ - done_) / rate));
 }
 
 void Progress::clear() {

@@ -46,7 +46,9 @@ void tell_groups(const std::string& file);
 // work says nothing for long. Whoever works may tell of it from any thread.
 class Progress {
  public:
-  explicit Progress(std::string_view what = "working");
+  // kAtMost: of work of which some may turn out to be needless.
+  enum class Left : std::uint8_t { kAbout, kAtMost };
+  explicit Progress(std::string_view what = "working", Left left = Left::kAbout);
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -67,6 +69,7 @@ class Progress {
   std::string pace(Clock::time_point now) const;
 
   const bool terminal_;
+  const Left left_;
   std::mutex mutex_;  // of all below
   bool shown_ = false;
   std::string what_;  // that is under way

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "cli/output.h"
 #include "cli/session.h"
@@ -13,6 +14,7 @@
 #include "core/config/text.h"
 #include "core/error.h"
 #include "core/files/input_files.h"
+#include "core/files/interruption.h"
 #include "core/in_parallel.h"
 #include "core/suggest.h"
 #include "experiment/experiment.h"
@@ -124,7 +126,18 @@ void write_best(const std::string& file, const study::SizedSearch& best, const s
   write_file(file, yaml_text(experiment::load_experiment(experiment, settings, session.files, diagnostics).resolved));
 }
 
-void search(const SearchCommandOptions& options, const Session& session) {
+std::vector<study::SizedSearch> search_space(const study::SearchRequest& request, const SearchSpace& space,
+                                             study::Objective objective, const Session& session) {
+  Progress progress("working", Progress::Left::kAtMost);
+  if (!space.nodes.empty())
+    return study::search_sizes(request, space.nodes, objective, session.files, std::ref(progress));
+  std::vector<study::SizedSearch> sizes(1);
+  sizes.front().settings = request.settings;
+  sizes.front().search = study::search_plans(request, session.files, std::ref(progress));
+  return sizes;
+}
+
+int search(const SearchCommandOptions& options, const Session& session) {
   if (!experiment::is_result(options.experiment, session.files)) refuse_other_kinds(options.experiment, session.files);
   note_input(options.experiment);
   session.outputs.check();
@@ -132,7 +145,7 @@ void search(const SearchCommandOptions& options, const Session& session) {
   refuse_same_file({"--write", options.write}, {"--json", session.outputs.json});
   refuse_same_file({"--write", options.write}, {"--html", session.outputs.html});
   SearchSpace space;
-  const study::SearchRequest request = request_of(options, space, session);
+  study::SearchRequest request = request_of(options, space, session);
   if (space.nodes.empty() && !options.objective.empty())
     throw InputError({"--objective"}, "decides between several numbers of nodes, and there is one",
                      "--vary nodes=16,32,64; on one cluster the fastest plan has most tokens and costs least");
@@ -144,14 +157,16 @@ void search(const SearchCommandOptions& options, const Session& session) {
       options.objective.empty()
           ? study::Objective::kTime
           : static_cast<study::Objective>(std::ranges::find(objectives, options.objective) - objectives.begin());
-  Progress progress;
+  const Interruption interruption;
+  request.is_stopped = [&] { return interruption.came(); };
   std::vector<study::SizedSearch> sizes;
-  if (space.nodes.empty()) {
-    sizes.push_back({0, request.settings, study::search_plans(request, session.files, std::ref(progress)), {}});
-  } else {
-    sizes = study::search_sizes(request, space.nodes, objective, session.files, std::ref(progress));
+  try {
+    sizes = search_space(request, space, objective, session);
+  } catch (const InputError&) {
+    if (!interruption.came()) throw;
+    spdlog::error("error: interrupted before any plan was simulated");
+    return interruption.exit_code();
   }
-  progress.clear();
   const study::Search& search = *sizes.front().search;
   print_warnings(search.warnings);
   Answer answer = space.nodes.empty() ? Answer{study::search_text(search), study::search_json(search)}
@@ -160,6 +175,10 @@ void search(const SearchCommandOptions& options, const Session& session) {
     answer.page = page_of(fmt::format("orrery search {}", options.experiment), "search", answer.document);
   if (!options.write.empty()) write_best(options.write, sizes.front(), request.file, session);
   session.outputs.give(answer);
+  const auto is_complete = [](const study::SizedSearch& size) { return size.search && size.search->is_complete; };
+  if (!interruption.came() || std::ranges::all_of(sizes, is_complete)) return kDone;
+  spdlog::error("error: interrupted; what is told is the best so far");
+  return interruption.exit_code();
 }
 
 }  // namespace
@@ -197,7 +216,9 @@ void add_search_command(CLI::App& app, Session& session) {
       ->check(CLI::Range(1, 1000));
   command.add_flag("--all", options.all, "Simulate all plans that fit, also those that cannot be among the best");
   command.add_flag("--rank", options.rank, "Simulate all plans that may be faster than that of the experiment");
-  command.add_option("--budget", options.budget, "Simulate at most so many, and say how far off the best may be")
+  command
+      .add_option("--budget", options.budget,
+                  "Simulate at most so many beside the experiment's own plan, and say how far off the best may be")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000'000));
   command.add_option("--write", options.write, "Write the experiment with the best plan to this file")
@@ -207,7 +228,7 @@ void add_search_command(CLI::App& app, Session& session) {
   add_html(command, session, "all plans as a page");
   for (const char* other : {"--all", "--rank"}) command.get_option("--budget")->excludes(command.get_option(other));
   options.nodes = command.get_option("--nodes");
-  command.callback([&] { search(options, session); });
+  command.callback([&] { session.exit_code = search(options, session); });
 }
 
 }  // namespace orrery::cli

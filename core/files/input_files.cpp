@@ -45,6 +45,12 @@ std::optional<FileIdentity> identity_of(const std::string& path) {
   return FileIdentity{status.st_dev, status.st_ino};
 }
 
+// Whether the file that was noted under a name is still there. The number of one that is gone goes to the next new file.
+// A descriptor may stand for another file by now, which says nothing about the one that it stood for.
+bool may_be_there(const std::string& path, const FileIdentity& identity) {
+  return path.starts_with("/dev/") || identity_of(path) == identity;
+}
+
 thread_local NotedFiles* noted = nullptr;
 
 std::int64_t nanoseconds(const timespec& time) { return std::int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec; }
@@ -86,8 +92,10 @@ void note_input(const std::string& path, InputKind kind, const std::string& sha2
   const auto identity = identity_of(path);
   if (!identity) return;
   const std::scoped_lock lock(inputs().mutex);
-  if (const auto output = inputs().outputs.find(*identity); output != inputs().outputs.end()) refuse(output->second);
+  const auto output = inputs().outputs.find(*identity);
+  if (output != inputs().outputs.end() && may_be_there(output->second, *identity)) refuse(output->second);
   InputFile& file = inputs().files.try_emplace(*identity, InputFile{path, kind, {}}).first->second;
+  if (!may_be_there(file.path, *identity)) file = {path, kind, {}};
   file.path = std::min(file.path, path);  // whoever comes first
   if (kind == InputKind::kConfiguration) file.kind = kind;
   if (!sha256.empty()) file.sha256 = sha256;
@@ -97,7 +105,8 @@ bool is_input(const std::string& path) {
   const auto identity = identity_of(path);
   if (!identity) return false;
   const std::scoped_lock lock(inputs().mutex);
-  return inputs().files.contains(*identity);
+  const auto file = inputs().files.find(*identity);
+  return file != inputs().files.end() && may_be_there(file->second.path, *identity);
 }
 
 void note_output(const std::string& path) {
@@ -105,7 +114,7 @@ void note_output(const std::string& path) {
   const auto identity = identity_of(path);
   if (!identity) return;
   const std::scoped_lock lock(inputs().mutex);
-  inputs().outputs.try_emplace(*identity, path);
+  inputs().outputs.insert_or_assign(*identity, path);
 }
 
 std::vector<InputFile> input_files() {

@@ -20,8 +20,8 @@
 
 namespace orrery::study {
 
-// Lower bounds of plans on one cluster, one plan after the other. A plan takes no less than the ranks of any one of its pipelines, whose
-// groups lie as the simulation lays them out, on any grid of devices; several pipelines are looked at.
+// Lower bounds of plans on one cluster, one plan after the other. A plan takes no less than the ranks of any one of its
+// pipelines, whose groups lie as the simulation lays them out, on any grid of devices; several pipelines are looked at.
 class PlanBounds {
  public:
   // Of the only job of `experiment`, which trains a model and outlives this.

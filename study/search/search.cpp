@@ -2,6 +2,7 @@
 #include "study/search/search.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -26,6 +27,11 @@ namespace {
 constexpr std::size_t kChunk = 64;
 // Plans that are simulated between two looks at whether to go on: as many whatever the number of threads.
 constexpr std::size_t kRound = 16;
+// Plans next to that of the experiment that are simulated before the most promising ones.
+constexpr std::size_t kNeighbours = 8;
+
+// Ends a simulation whose result nobody waits for any more.
+struct Stopped {};
 
 const workload::TrainingSpec& training_of(const experiment::Experiment& experiment) {
   return *experiment.jobs.front().workload.training;
@@ -58,45 +64,58 @@ struct Checked {
   PlanBounds::Bound bound;
 };
 
-// Experiments for as many threads as ask at a time.
-class Experiments {
+// Things that are costly to make and used by one thread at a time: as many as there are threads that ask at once.
+template <typename Thing>
+class Pool {
  public:
-  Experiments(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files)
-      : file_(file), settings_(settings), files_(files) {}
+  explicit Pool(std::function<Thing()> make) : make_(std::move(make)) {}
 
-  std::unique_ptr<experiment::Experiment> take() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!free_.empty()) {
-        std::unique_ptr<experiment::Experiment> one = std::move(free_.back());
-        free_.pop_back();
-        return one;
-      }
-    }
-    Diagnostics diagnostics;
-    return std::make_unique<experiment::Experiment>(experiment::load_experiment(file_, settings_, files_, diagnostics));
-  }
-  void give_back(std::unique_ptr<experiment::Experiment> one) {
+  // Calls use(thing) with one that nobody else has.
+  template <typename Use>
+  void with(const Use& use) {
+    std::unique_ptr<Thing> one = take();
+    use(*one);
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(one));
   }
 
  private:
-  const std::string& file_;
-  const std::vector<std::string>& settings_;
-  const ConfigFiles& files_;
+  std::unique_ptr<Thing> take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        std::unique_ptr<Thing> one = std::move(free_.back());
+        free_.pop_back();
+        return one;
+      }
+    }
+    return std::make_unique<Thing>(make_());
+  }
+
+  const std::function<Thing()> make_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<experiment::Experiment>> free_;
+  std::vector<std::unique_ptr<Thing>> free_;
 };
+
+bool is_degree(PlanKey key) {
+  return key == PlanKey::kTensor || key == PlanKey::kPipeline || key == PlanKey::kContext || key == PlanKey::kData;
+}
+
+// Whether plans differ in one key, or by devices that one degree has in place of another.
+bool are_neighbours(const Plan& one, const Plan& other) {
+  std::size_t degrees = 0, others = 0;
+  for (std::size_t key = 0; key < kPlanKeyCount; ++key)
+    if (one.values[key] != other.values[key]) ++(is_degree(static_cast<PlanKey>(key)) ? degrees : others);
+  return (degrees == 2 && others == 0) || (degrees == 0 && others == 1);
+}
 
 class Searcher {
  public:
   Searcher(const SearchRequest& request, const ConfigFiles& files, const SearchProgress& progress)
-      : request_(request),
-        files_(files),
-        progress_(progress),
-        settings_(request.settings),
-        experiments_(request.file, settings_, files) {
+      : request_(request), files_(files), progress_(progress), settings_(request.settings), experiments_([this] {
+          Diagnostics diagnostics;
+          return experiment::load_experiment(request_.file, settings_, files_, diagnostics);
+        }) {
     base_ = load_base();
     check_searchable(*base_, request.file);
     const Bytes capacity = std::ranges::min(base_->devices, {}, &system::DeviceSpec::memory_capacity).memory_capacity;
@@ -112,9 +131,10 @@ class Searcher {
   }
 
   Search take() && {
-    sort_out();
     simulate_given();
-    simulate();
+    sort_out();
+    if (search_.knows_all) simulate();
+    put_in_order();
     if (search_.simulated == 0) refuse_all();
     for (std::size_t i = 0; i < std::min(search_.asked, search_.simulated); ++i)
       search_.settings.push_back(settings_from(search_.found[i].plan));
@@ -167,22 +187,32 @@ class Searcher {
     return {};
   }
 
+  bool is_stopped() const { return request_.is_stopped && request_.is_stopped(); }
+
+  Checked check(const Plan& plan, PlanBounds& bounds) const {
+    Checked checked;
+    const workload::TrainingSpec training = with_plan(training_of(*base_), plan);
+    checked.refusal = refusal_of(training);
+    try {
+      if (checked.refusal.empty()) checked.bound = bounds.of(training, search_.capacity);
+    } catch (const InputError& error) {  // of a library that cannot run its collectives
+      checked.refusal = error.problems().front().message;
+    }
+    return checked;
+  }
+
+  // What is left over when the search is stopped is not checked.
   std::vector<Checked> check(const std::vector<Plan>& plans) const {
     std::vector<Checked> checked(plans.size());
+    Pool<PlanBounds> bounds([this] { return PlanBounds(*base_); });
     const std::size_t chunks = (plans.size() + kChunk - 1) / kChunk;
     in_parallel(
         chunks, request_.jobs,
         [&](std::size_t chunk) {
-          PlanBounds bounds(*base_);
-          for (std::size_t i = chunk * kChunk; i < std::min(plans.size(), (chunk + 1) * kChunk); ++i) {
-            const workload::TrainingSpec training = with_plan(training_of(*base_), plans[i]);
-            checked[i].refusal = refusal_of(training);
-            try {
-              if (checked[i].refusal.empty()) checked[i].bound = bounds.of(training, search_.capacity);
-            } catch (const InputError& error) {  // of a library that cannot run its collectives
-              checked[i].refusal = error.problems().front().message;
-            }
-          }
+          const std::size_t end = std::min(plans.size(), (chunk + 1) * kChunk);
+          bounds.with([&](PlanBounds& of_thread) {
+            for (std::size_t i = chunk * kChunk; i < end && !is_stopped(); ++i) checked[i] = check(plans[i], of_thread);
+          });
         },
         [&](std::uint64_t done, std::uint64_t total) {
           if (progress_) progress_("chunks of plans", done, total);
@@ -198,7 +228,9 @@ class Searcher {
     return std::ranges::all_of(request_.where, [&](const Constraint& one) { return one.holds(value_of); });
   }
 
-  static FoundPlan found_plan(const Plan& plan, const PlanBounds::Bound& bound) {
+  // With what the simulation of the experiment's own plan found, if it is that.
+  FoundPlan found_plan(const Plan& plan, const PlanBounds::Bound& bound) const {
+    if (search_.given && search_.given->plan == plan) return *search_.given;
     return {plan, bound.memory, bound.in_use, bound.time, {}, {}, {}, {}};
   }
 
@@ -216,6 +248,7 @@ class Searcher {
     search_.plans = plans.size();
     warn_of_values(plans);
     const std::vector<Checked> checked = check(plans);
+    if (is_stopped()) return keep_given_only();
     std::map<std::string, RefusedPlans> refused;
     for (std::size_t i = 0; i < plans.size(); ++i) {
       const FoundPlan one = found_plan(plans[i], checked[i].bound);
@@ -224,6 +257,10 @@ class Searcher {
         if (reason.count++ == 0) reason.reason = checked[i].refusal, reason.first = plans[i];
       } else if (i > 0 && is_same(plans[i - 1], checked[i - 1], plans[i], checked[i])) {
         --search_.plans;
+        if (one.time && !search_.found.empty() && search_.found.back().plan == plans[i - 1]) {
+          search_.found.back() = one;
+          search_.found.back().plan = plans[i - 1];
+        }
       } else if (one.memory > search_.capacity) {
         ++search_.too_large;
         if (!search_.least_memory || one.memory < search_.least_memory->memory) search_.least_memory = one;
@@ -234,6 +271,13 @@ class Searcher {
     for (auto& [kind, reason] : refused) search_.refused.push_back(std::move(reason));
     std::ranges::stable_sort(search_.refused, std::ranges::greater{}, &RefusedPlans::count);
     std::ranges::stable_sort(search_.found, {}, &FoundPlan::bound);
+  }
+
+  // Of a search that was stopped before it knew what fits.
+  void keep_given_only() {
+    search_.knows_all = search_.is_complete = false;
+    if (search_.given && is_wanted(search_.given->plan) && search_.given->memory <= search_.capacity)
+      search_.found.push_back(*search_.given);
   }
 
   // Says so where a value that was asked for is of no plan.
@@ -250,20 +294,25 @@ class Searcher {
   }
 
   void simulate(FoundPlan& found) {
-    std::unique_ptr<experiment::Experiment> experiment = experiments_.take();
-    experiment->jobs.front().workload.training = with_plan(training_of(*base_), found.plan);
-    try {
-      Diagnostics diagnostics;
-      const experiment::Run run = experiment::run_experiment(*experiment, true, diagnostics);
-      found.time = report::iteration_time(run.result);
-      if (run.result.training) found.figures = *run.result.training;
-      found.figures.kernels.clear();
-      found.parts = report::mean_parts(run.result);
-      for (report::Part& part : found.parts) part.seconds /= static_cast<double>(run.result.iterations);
-    } catch (const InputError& error) {
-      found.refusal = error.problems().front().message;
-    }
-    experiments_.give_back(std::move(experiment));
+    experiments_.with([&](experiment::Experiment& experiment) {
+      experiment.jobs.front().workload.training = with_plan(training_of(*base_), found.plan);
+      const auto stop = [&](std::string_view, std::uint64_t, std::uint64_t) {
+        if (is_stopped()) throw Stopped();
+      };
+      try {
+        stop({}, 0, 0);
+        Diagnostics diagnostics;
+        const experiment::Run run = experiment::run_experiment(experiment, true, diagnostics, stop);
+        found.time = report::iteration_time(run.result);
+        if (run.result.training) found.figures = *run.result.training;
+        found.figures.kernels.clear();
+        found.parts = report::mean_parts(run.result);
+        for (report::Part& part : found.parts) part.seconds /= static_cast<double>(run.result.iterations);
+      } catch (const InputError& error) {
+        found.refusal = error.problems().front().message;
+      } catch (const Stopped&) {  // as if it had not begun
+      }
+    });
   }
 
   // The plan of the experiment itself, to tell how far it is from the best.
@@ -286,7 +335,7 @@ class Searcher {
     if (given.time)
       search_.given = std::move(given);
     else
-      search_.given_refusal = given.refusal;
+      search_.given_refusal = given.refusal.empty() ? "the search was stopped" : given.refusal;
   }
 
   // The time that a plan has to beat to be among the best.
@@ -299,29 +348,65 @@ class Searcher {
     return times[search_.asked - 1];
   }
 
-  // Best bound first. Those that are left are where they were.
+  static bool is_tried(const FoundPlan& plan) { return plan.time || !plan.refusal.empty(); }
+
+  bool may_matter(const FoundPlan& plan, const std::optional<Duration>& beat) const {
+    if (request_.simulates_all || !search_.bounds_hold || !beat || plan.bound <= *beat) return true;
+    return request_.ranks_given && search_.given && plan.bound < *search_.given->time;
+  }
+
+  // Those that are left and may change what comes out, best bound first.
+  std::vector<FoundPlan*> promising() {
+    const std::optional<Duration> beat = time_to_beat();
+    std::vector<FoundPlan*> plans;
+    for (FoundPlan& plan : search_.found)
+      if (!is_tried(plan) && may_matter(plan, beat)) plans.push_back(&plan);
+    return plans;
+  }
+
+  // Plans next to that of the experiment which may be faster, best bound first.
+  std::vector<FoundPlan*> neighbours() {
+    if (!search_.given) return {};
+    std::vector<FoundPlan*> plans = promising();
+    std::erase_if(plans, [&](const FoundPlan* plan) {
+      return plan->bound >= *search_.given->time || !are_neighbours(plan->plan, search_.given->plan);
+    });
+    return plans;
+  }
+
+  // As many of the first of `plans` as `most` and what is left of the budget allow.
+  void simulate(std::vector<FoundPlan*> plans, std::size_t most) {
+    plans.resize(std::min({plans.size(), most, left_}));
+    const std::size_t total = tried_ + std::min(promising().size(), left_);
+    in_parallel(
+        plans.size(), request_.jobs, [&](std::size_t i) { simulate(*plans[i]); },
+        [&](std::uint64_t done, std::uint64_t) {
+          if (progress_) progress_("plans", tried_ + done, total);
+        });
+    for (const FoundPlan* plan : plans)
+      if (plan->time && plan->bound > *plan->time) search_.bounds_hold = false;
+    tried_ += plans.size();
+    left_ -= plans.size();
+  }
+
   void simulate() {
+    left_ = request_.budget.value_or(search_.found.size());
+    simulate(neighbours(), std::min(kNeighbours, left_ / 2));
+    std::vector<FoundPlan*> plans = promising();
+    for (; !plans.empty() && left_ > 0 && !is_stopped(); plans = promising()) simulate(std::move(plans), kRound);
+    search_.is_complete = plans.empty() || left_ == 0;
+  }
+
+  // The simulated ones first, by their times, then those that are left by their bounds; the others are counted.
+  void put_in_order() {
     std::vector<FoundPlan>& found = search_.found;
-    std::size_t next = 0;
-    const std::size_t most = std::min(found.size(), request_.budget.value_or(found.size()));
-    while (next < most) {
-      const std::optional<Duration> beat = time_to_beat();
-      const bool may_be_best = !beat || found[next].bound <= *beat;
-      const bool may_beat_given = request_.ranks_given && search_.given && found[next].bound < *search_.given->time;
-      if (!request_.simulates_all && search_.bounds_hold && !may_be_best && !may_beat_given) break;
-      const std::size_t end = std::min(next + kRound, most);
-      in_parallel(end - next, request_.jobs, [&](std::size_t i) { simulate(found[next + i]); });
-      for (; next < end; ++next)
-        if (found[next].time && found[next].bound > *found[next].time) search_.bounds_hold = false;
-      if (progress_) progress_("plans", next, found.size());
-    }
-    const auto done = found.begin() + static_cast<long>(next);
-    const auto refused =
-        std::stable_partition(found.begin(), done, [](const FoundPlan& one) { return one.time.has_value(); });
-    std::stable_sort(found.begin(), refused, [](const FoundPlan& a, const FoundPlan& b) { return *a.time < *b.time; });
-    for (auto one = refused; one != done; ++one) refuse(*one);
-    search_.simulated = static_cast<std::size_t>(refused - found.begin());
-    found.erase(refused, done);
+    for (const FoundPlan& one : found)
+      if (!one.refusal.empty()) refuse(one);
+    std::erase_if(found, [](const FoundPlan& one) { return !one.refusal.empty(); });
+    const auto left =
+        std::stable_partition(found.begin(), found.end(), [](const FoundPlan& one) { return one.time.has_value(); });
+    std::stable_sort(found.begin(), left, [](const FoundPlan& a, const FoundPlan& b) { return *a.time < *b.time; });
+    search_.simulated = static_cast<std::size_t>(left - found.begin());
   }
 
   void refuse(const FoundPlan& plan) {
@@ -352,6 +437,9 @@ class Searcher {
   }
 
   [[noreturn]] void refuse_all() const {
+    if (!search_.is_complete)
+      throw InputError({request_.file}, "the search was stopped before any plan was simulated",
+                       "a plan of its own that fills the cluster is simulated first");
     if (search_.plans == 0)
       throw InputError({request_.file}, fmt::format("no plan fills the {}{}", search_.devices, ranges_text()),
                        "give --vary, --fix or --where other values, or take another number of nodes");
@@ -376,16 +464,18 @@ class Searcher {
   const SearchProgress& progress_;
   std::vector<std::string> settings_;  // of all plans
   std::vector<std::string> dropped_;   // what of the experiment's own plan they do without
-  Experiments experiments_;
+  Pool<experiment::Experiment> experiments_;
   std::unique_ptr<experiment::Experiment> base_;
-  std::string failure_;  // of the first simulation that failed
+  std::string failure_;    // of the first simulation that failed
+  std::size_t tried_ = 0;  // simulations beside that of the experiment's own plan
+  std::size_t left_ = 0;   // of the budget
   Search search_;
 };
 
 }  // namespace
 
 std::optional<Duration> Search::next_bound() const {
-  if (!bounds_hold && simulated < found.size()) return Duration{};
+  if (!knows_all || (!bounds_hold && simulated < found.size())) return Duration{};
   if (simulated == found.size()) return std::nullopt;
   return found[simulated].bound;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The best plans of a training job on a cluster. All plans that fill it are checked against the devices' memory and get
-// a time that they cannot beat (study/search/bound.h); the most promising are simulated first, until none that is left
-// can be among the best. What comes out is the optimum of the space, and does not depend on how many are simulated at a
-// time.
+// a time that they cannot beat (study/search/bound.h). The plan of the experiment and some that are next to it are
+// simulated first, then the most promising, until none that is left can be among the best. What comes out is the
+// optimum of the space, and does not depend on how many are simulated at a time.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,9 @@ struct SearchRequest {
   std::size_t best = 10;                // how many of the best are asked for, at least 1
   bool simulates_all = false;           // though they cannot be among the best
   bool ranks_given = false;             // all that may be faster than the experiment's own plan are simulated, too
-  std::optional<std::size_t> budget{};  // simulations at most, at least 1
+  std::optional<std::size_t> budget{};  // simulations at most, at least 1, beside that of the experiment's own plan
   unsigned jobs = 1;                    // simulations at a time
+  std::function<bool()> is_stopped{};   // says whether to end with the best so far; any thread may ask
 };
 
 // A plan that fits.
@@ -61,6 +62,8 @@ struct Search {
   std::string job;      // "llama2-13b of 13.0 B parameters, megatron-2022, bf16, global batch 64"
   std::string devices;  // "512 devices h100-sxm"
   std::int64_t device_count = 0;
+  bool is_complete = true;                // else it was stopped, and `found` has the best so far
+  bool knows_all = true;                  // else it was stopped before all plans were checked
   std::size_t plans = 0;                  // that fill the cluster
   std::vector<RefusedPlans> refused;      // the most first
   std::size_t too_large = 0;              // of those that are left: beyond the memory
@@ -82,14 +85,14 @@ struct Search {
   // How many plans that fit are faster than that of the experiment: those that were simulated, and those that may be
   // beside these, by their bounds.
   std::pair<std::size_t, std::size_t> faster_than_given() const;
-  // Of those that were not simulated, the least bound; nothing where all were.
+  // Of those that were not simulated, the least bound, zero where it is not known; nothing where all were.
   std::optional<Duration> next_bound() const;
 };
 
 // `phase` is what is being done.
 using SearchProgress = std::function<void(std::string_view phase, std::uint64_t done, std::uint64_t total)>;
 
-// Throws InputError: of the experiment, and where no plan fits.
+// Throws InputError: of the experiment, where no plan fits, and where it was stopped before any was simulated.
 Search search_plans(const SearchRequest& request, const ConfigFiles& files, const SearchProgress& progress = {});
 
 // "tensor 8, pipeline 4, data 16": what is not as in a plan of one rank.

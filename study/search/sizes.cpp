@@ -121,7 +121,8 @@ nlohmann::ordered_json sizes_json(std::span<const SizedSearch> sizes) {
     nlohmann::ordered_json one = {{"nodes", size.nodes}};
     if (size.search) {
       nlohmann::ordered_json searched = search_json(*size.search);
-      for (const char* key : {"device_count", "plans", "fit", "simulated", "proven"}) one[key] = searched[key];
+      for (const char* key : {"device_count", "plans", "stopped", "fit", "simulated", "proven"})
+        if (searched.contains(key)) one[key] = searched[key];
       one["best"] = std::move(searched["best"][0]);
       if (const auto& run = best_of(size).figures.run) {
         one["training_days"] = run->seconds / report::kDay;

@@ -113,6 +113,13 @@ std::string given_text(const Search& search) {
   return text;
 }
 
+std::string space_text(const Search& search) {
+  if (!search.knows_all)
+    return fmt::format("{} plans fill them; stopped before it was known which of them fit", search.plans);
+  return fmt::format("{} plans fill them, {} fit {} of memory{}", search.plans, search.found.size(),
+                     rounded(search.capacity), search.is_complete ? "" : "; stopped early");
+}
+
 std::string proof_text(const Search& search) {
   const std::optional<Duration> bound = search.next_bound();
   const std::size_t shown = std::min(search.asked, search.simulated);
@@ -196,8 +203,7 @@ std::string text_of(const Plan& plan) {
 
 std::string search_text(const Search& search) {
   const std::size_t shown = std::min(search.asked, search.simulated);
-  std::string text = fmt::format("{}, on {}\n{} plans fill them, {} fit {} of memory; ", search.job, search.devices,
-                                 search.plans, search.found.size(), rounded(search.capacity)) +
+  std::string text = fmt::format("{}, on {}\n{}; ", search.job, search.devices, space_text(search)) +
                      proof_text(search) + "\n" + plans_text(std::span(search.found).first(shown), true);
   text += tight_text(search, std::span(search.found).first(shown));
   if (search.interval) text += "of the first: " + report::interval_text(*search.interval);
@@ -220,12 +226,13 @@ Json search_json(const Search& search) {
                    {"job", search.job},
                    {"devices", search.devices},
                    {"device_count", search.device_count},
-                   {"plans", search.plans},
-                   {"fit", search.found.size()},
-                   {"simulated", search.simulated},
-                   {"most_memory_bytes", search.capacity.count()},
-                   {"proven", std::min(search.proven(), shown)}};
-  if (const auto bound = search.next_bound()) document["next_bound_s"] = seconds(*bound);
+                   {"plans", search.plans}};
+  if (!search.is_complete) document["stopped"] = true;
+  if (search.knows_all) document["fit"] = search.found.size();
+  document["simulated"] = search.simulated;
+  document["most_memory_bytes"] = search.capacity.count();
+  document["proven"] = std::min(search.proven(), shown);
+  if (const auto bound = search.next_bound(); bound > Duration{}) document["next_bound_s"] = seconds(*bound);
   document["best"] = Json::array();
   for (std::size_t i = 0; i < shown; ++i) {
     document["best"].push_back(plan_json(search.found[i]));

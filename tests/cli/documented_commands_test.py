@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""documented_commands_test.py PROGRAM [--update]: every command of README.md and docs/*.md runs and ends as written, and
-every link of these and of the folders' README.md leads to a file, and to a heading where it names one.
+"""documented_commands_test.py PROGRAM [--update] [DOCUMENT...]: every command of README.md and docs/*.md, or of these
+documents, runs and ends as written, and every link of these and of the folders' README.md leads to a file, and to a
+heading where it names one.
 
 Commands are the lines of fenced `sh` blocks that call `orrery` or `build/release/orrery`; others (scripts/..., git, cd)
 are skipped. They run in a copy of the source tree's data, one after the other per file, so that a command may use what an
@@ -125,8 +126,9 @@ def main():
     checks.check(lines == [("orrery fly", 2), ("orrery list    keys", 0)] and text_of(shown) == "x\n",
                  "blocks are read as the convention says", lines)
     checks.check(put(sample, [(shown, "y\n")]) == sample.replace("x\n", "y\n"), "what is printed is put in its block")
-    documents = [path for path in (SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))) if path.exists()]
     is_update = "--update" in sys.argv[2:]
+    wanted = [Path(name).resolve() for name in sys.argv[2:] if name != "--update"]
+    documents = wanted or [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))]
     commands = sum(check_document(program, path, checks, is_update) for path in documents)
     for path in (*documents, *sorted(SOURCE.glob("*/README.md"))):
         check_links(path, checks)

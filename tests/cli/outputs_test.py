@@ -8,6 +8,7 @@ The faults are real ones: signals to the running program, limits of file sizes, 
 import fcntl
 import json
 import os
+import pty
 import random
 import re
 import resource
@@ -19,10 +20,20 @@ import threading
 import time
 from pathlib import Path
 
-from orrery_program import SMALL_JOB, SOURCE, Checks, Program, files_of, scratch_folder, write_files
+from orrery_program import PATIENCE, SMALL_JOB, SOURCE, Checks, Program, files_of, scratch_folder, write_files
 
 TRACES = "cluster: dgx-a100\nworkload: {chakra: {prefix: t/rank, groups: t/groups.json}}\n"
 LAYERS = SOURCE / "docs" / "examples" / "layers.txt"
+# Thousands of plans, each of which takes a moment.
+LARGE_JOB = """
+cluster: dgx-a100
+nodes: 96
+workload:
+  model: gpt3-175b
+  parallel: {tensor: 8, pipeline: 8, data: 12, zero: 1}
+  batch: {global: 1536, micro: 1}
+  recompute: full
+"""
 SWEEP = "experiment: job.yaml\nvary: [{key: workload.batch.micro, values: [1, 2]}]\n"
 # Ways of writing files, and the files of the source that may have them.
 WRITING = re.compile(r"\b(ofstream|fstream\b(?!>)|fopen|freopen|creat|mkstemp|mkostemp|tmpfile|copy_file|O_WRONLY|O_RDWR|O_CREAT|"
@@ -196,7 +207,7 @@ def check_signals(program, checks, folder):
                 pass
             running.send_signal(number)
             said = running.communicate(timeout=60)[1].decode()
-            told = command[0] == "sweep" and number in (signal.SIGINT, signal.SIGTERM)
+            told = command[0] in ("search", "sweep") and number in (signal.SIGINT, signal.SIGTERM)
             checks.check(running.returncode in ((0, 128 + number, -number) if told else (0, -number)),
                          f"{command[0]} ends by signal {number}", f"{running.returncode} {said}")
             for file in files:
@@ -210,6 +221,40 @@ def check_signals(program, checks, folder):
                 for path in litter(folder):
                     Path(path).unlink()
             checks.check(not litter(folder), f"{command[0]} leaves nothing else after signal {number}", litter(folder))
+
+
+def check_stopped_search(program, checks, folder):
+    """The best so far is told and written as soon as somebody asks the search to end."""
+    write_files(folder, {"large.yaml": LARGE_JOB})
+    for number in (signal.SIGINT, signal.SIGTERM):
+        screen, terminal = pty.openpty()
+        running = subprocess.Popen([program.path, "search", "large.yaml", "--json", "best.json", "--write", "best.yaml"], cwd=folder,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=terminal)
+        os.close(terminal)
+        said = b""
+        while b"plans [" not in said.replace(b"chunks of plans [", b""):
+            said += os.read(screen, 65536)
+        checks.check(b" at most " in said or b" left" not in said, "the time left is a bound", said)
+        running.send_signal(number)
+        table = running.communicate(timeout=60 * PATIENCE)[0].decode()
+        while chunk := read_screen(screen):
+            said += chunk
+        os.close(screen)
+        checks.check(running.returncode == 128 + number, "a stopped search says by its exit code that it was", running.returncode)
+        checks.check("; stopped early; " in table and "the best, for `orrery run`" in table, "the best so far is told", table)
+        checks.check(b"error: interrupted; what is told is the best so far" in said, "and that it is no more than that", said)
+        found = json.loads(Path(folder, "best.json").read_text())
+        checks.check(found["stopped"] and found["simulated"] >= 1 and found["next_bound_s"] > 0, "results say so", found["simulated"])
+        best = program.run(["run", "best.yaml", "--json", "-"], folder, seconds=60)
+        checks.check(json.loads(best.stdout)["iteration_time_s"] == found["best"][0]["iteration_time_s"], "the best so far runs")
+
+
+def read_screen(screen):
+    """What the other end of a terminal still holds; nothing where it is closed."""
+    try:
+        return os.read(screen, 65536)
+    except OSError:
+        return b""
 
 
 def check_ignored(program, checks, folder):
@@ -228,7 +273,7 @@ def main():
     with scratch_folder() as folder:
         write_files(folder, {"job.yaml": SMALL_JOB, "sweep.yaml": SWEEP})
         program.run(["collective", "--op", "all_reduce", "--cluster", "dgx-a100", "-b", "8", "-e", "1G", "--json", "log.json"], folder)
-        for check in (check_one_writer, check_inputs_stay, check_kinds, check_full_disk, check_signals, check_ignored):
+        for check in (check_one_writer, check_inputs_stay, check_kinds, check_full_disk, check_signals, check_stopped_search, check_ignored):
             check(program, checks, folder)
     return checks.exit_code()
 

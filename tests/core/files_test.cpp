@@ -20,7 +20,7 @@ using Catch::Contains;
 
 namespace {
 
-// A file is known as long as the program lives, by its number on the disk: all of them stay until its end.
+// Files stay until the program's end, so that each has a number of its own on the disk.
 struct Root {
   ~Root() { std::filesystem::remove_all(path); }
   const std::filesystem::path path =
@@ -158,6 +158,20 @@ TEST_CASE("an output is refused where it is read before or after it is named") {
   read_file(folder.write("in", "x"));
   std::filesystem::create_symlink("in", folder.file("link"));
   CHECK_THAT(error_of([&] { note_output(folder.file("link")); }), Contains("link: error: is read and would be"));
+}
+
+TEST_CASE("a file that has the number of one that was read and is gone may be written over") {
+  const Folder folder;
+  read_file(folder.write("in", "x"));
+  CHECK_THROWS_AS(OutputFile(folder.file("in")), InputError);
+  // The disk gives a number again as soon as it is free; a second name keeps it here.
+  std::filesystem::create_hard_link(folder.file("in"), folder.file("next"));
+  std::filesystem::remove(folder.file("in"));
+  CHECK(!is_input(folder.file("next")));
+  OutputFile file(folder.file("next"));
+  file.write("y");
+  file.close();
+  CHECK(read_file(folder.file("next"), {.is_noted = false}) == "y");
 }
 
 TEST_CASE("cells that a spreadsheet would take for formulas are texts; numbers stay numbers") {

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The search for plans: that none is missing, that no bound is above the time, that the best are the best.
+// The search for plans: that none is missing, that the best are the best, that it may be stopped.
 #include "study/search/search.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <random>
 #include <set>
 
 #include <fmt/format.h>
@@ -14,9 +11,9 @@
 
 #include "core/in_parallel.h"
 #include "experiment/run.h"
-#include "study/search/bound.h"
 #include "study/search/sizes.h"
 #include "tests/shipped_files.h"
+#include "tests/study/search/small_jobs.h"
 
 using namespace orrery;
 using namespace orrery::study;
@@ -24,94 +21,13 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-// A model that no list has, with little of everything, so that its plans are simulated in no time.
-struct JobText {
-  std::string cluster = "dgx-a100";
-  int nodes = 2;
-  int batch = 64;
-  std::string model = "{layers: 8, hidden: 1024, heads: 16, vocab: 32000, sequence: 2048}";
-  std::string more = "";
-};
+std::string file_of(const JobText& job) { return file_of(job, "search_test"); }
 
-std::string file_of(const JobText& job) {
-  const std::filesystem::path folder = std::filesystem::path(ORRERY_BINARY_DIR) / "search_test";
-  std::filesystem::create_directories(folder);
-  const std::string file = (folder / "job.yaml").string();
-  std::ofstream(file) << fmt::format("cluster: {}\nnodes: {}\nworkload:\n  model: {}\n  batch: {{global: {}}}\n{}",
-                                     job.cluster, job.nodes, job.model, job.batch, job.more);
-  return file;
-}
-
-experiment::Experiment read(const std::string& file) {
-  Diagnostics diagnostics;
-  return experiment::load_experiment(file, {}, kFiles, diagnostics);
-}
-
-const workload::TrainingSpec& training_of(const experiment::Experiment& experiment) {
-  return *experiment.jobs.front().workload.training;
-}
-
-std::vector<Plan> sound_plans(const experiment::Experiment& experiment) {
-  std::vector<Plan> plans;
-  for (const Plan& plan : all_plans(training_of(experiment), experiment.fabric.device_count(), {})) {
-    Diagnostics problems;
-    workload::check_training(with_plan(training_of(experiment), plan), experiment.fabric.device_count(), problems);
-    if (!problems.has_errors()) plans.push_back(plan);
-  }
-  return plans;
-}
-
-Duration time_of(experiment::Experiment& experiment, const workload::TrainingSpec& training) {
-  experiment.jobs.front().workload.training = training;
-  Diagnostics diagnostics;
-  return report::iteration_time(experiment::run_experiment(experiment, true, diagnostics).result);
-}
-
-// Some of the plans of a job, chosen at random: what is wrong with their bounds.
-void check_bounds(const JobText& job, std::size_t count) {
-  CAPTURE(job.cluster, job.nodes, job.batch, job.model, job.more);
-  experiment::Experiment experiment = read(file_of(job));
-  const workload::TrainingSpec base = training_of(experiment);
-  std::vector<Plan> plans = sound_plans(experiment);
-  REQUIRE(!plans.empty());
-  std::mt19937_64 draw(7);
-  for (std::size_t i = 0; i < std::min(count, plans.size()); ++i) {
-    std::swap(plans[i], plans[i + draw() % (plans.size() - i)]);
-    const workload::TrainingSpec training = with_plan(base, plans[i]);
-    const Duration bound = PlanBounds(experiment).of(training, Bytes::max()).time;
-    CAPTURE(fmt::format("{}", fmt::join(settings_of(base, plans[i]), " ")));
-    CHECK(bound > Duration::zero());
-    CHECK(bound <= time_of(experiment, training));
-  }
-}
-
-const std::string kExperts =
-    "{layers: 4, hidden: 1024, heads: 16, vocab: 32000, sequence: 2048, experts: 8, experts_per_token: 2}";
-
-// A later stage has the larger update, and nothing ties the first to it.
-const std::string kLate =
-    "{layers: 16, hidden: 256, heads: 8, vocab: 1000, sequence: 64, experts: 64, experts_per_token: 2, dense_layers: "
-    "14, "
-    "ffn_hidden: 512, tied_embeddings: false}";
-
-std::vector<JobText> jobs() {
-  return {
-      {},
-      {"dgx-a100", 1, 8, kLate},
-      {"dgx-a100", 1, 8, kLate, "  initial_broadcast: true\n"},
-      {"dgx-a100", 1, 16, "{layers: 14, hidden: 2048, heads: 16, vocab: 1000, sequence: 64, tied_embeddings: false}"},
-      {"dgx-1v", 2, 32, "{layers: 8, hidden: 512, heads: 16, ffn_hidden: 1024, vocab: 1000, sequence: 2048}"},
-      {"dgx-a100", 4, 64, JobText().model, "perturb: {links: {node0.nic0: {dead: true}}}\n"},
-      {"dgx-h100", 4, 128},
-      {"dgx-h100", 2, 96, "{layers: 10, hidden: 2048, heads: 16, kv_heads: 4, vocab: 50000, sequence: 4096}"},
-      {"dgx-a100", 2, 64, kExperts},
-      {"dgx-h100", 1, 64, kExperts, "  experts: {dispatch: deepep}\n  parallel: {expert: 2, data: 2}\n"},
-      {"dgx-a100", 1, 32, JobText().model, "  schedule: {kind: zero-bubble}\n"},
-      {"dgx-a100", 1, 32, JobText().model, "  schedule: {kind: gpipe}\n  iterations: 3\n"},
-      {"dgx-a100", 2, 64, JobText().model, "collectives: {library: fixed}\n"},
-      {"tpu-v4-pod", 1, 64},
-      {"dgx-a100", 2, 64, JobText().model, "network: {model: alpha-beta}\n"}};
-}
+// Plans of 32 and of 16 devices.
+const JobText kFourNodes{"dgx-h100", 4, 128};
+const JobText kGrouped{"dgx-h100", 2, 96,
+                       "{layers: 10, hidden: 2048, heads: 16, kv_heads: 4, vocab: 50000, sequence: 4096}"};
+const JobText kExperts{"dgx-a100", 2, 64, kSmallExperts};
 
 }  // namespace
 
@@ -155,16 +71,8 @@ TEST_CASE("a plan as settings is the same plan") {
   }
 }
 
-TEST_CASE("no plan takes less than its bound") {
-  for (const JobText& job : jobs()) check_bounds(job, 25);
-}
-
-TEST_CASE("no plan of many takes less than its bound", "[.many]") {
-  for (const JobText& job : jobs()) check_bounds(job, 500);
-}
-
 TEST_CASE("the best are those of simulating all, whatever the threads") {
-  for (const JobText& job : {jobs()[6], jobs()[8]}) {
+  for (const JobText& job : {kFourNodes, kExperts}) {
     SearchRequest request{file_of(job), {}};
     request.best = 5;
     request.ranges[static_cast<std::size_t>(PlanKey::kZero)] = {0, 1};
@@ -184,15 +92,64 @@ TEST_CASE("the best are those of simulating all, whatever the threads") {
 }
 
 TEST_CASE("a budget says how far off the best may be") {
-  SearchRequest request{file_of(jobs()[6]), {}};
+  SearchRequest request{file_of(kFourNodes), {}};
   request.budget = 1;
   const Search search = search_plans(request, kFiles);
   CHECK(search.simulated == 1);
   CHECK_THAT(search_text(search), Contains("1 simulated; none of the others takes less than"));
 }
 
+TEST_CASE("a search that is stopped has the best so far, and the experiment's own plan is in it") {
+  JobText job = kFourNodes;
+  job.more = "  parallel: {tensor: 2, pipeline: 2, data: 8}\n";
+  SearchRequest request{file_of(job), {}};
+  request.best = 3;
+  const Search whole = search_plans(request, kFiles);
+  CHECK(whole.is_complete);
+  Duration before = Duration::max();
+  bool was_complete = false;
+  for (const int looks : {0, 1, 100, 3000, 30'000, 300'000, 100'000'000}) {
+    int looked = 0;
+    request.is_stopped = [&] { return ++looked > looks; };
+    CAPTURE(looks);
+    if (looks < 3) {
+      CHECK_THROWS_WITH(search_plans(request, kFiles), Contains("stopped before any plan was simulated"));
+      continue;
+    }
+    const Search search = search_plans(request, kFiles);
+    REQUIRE(search.simulated > 0);
+    REQUIRE(search.given);
+    CHECK(*search.found.front().time <= std::min(before, *search.given->time));
+    before = *search.found.front().time;
+    const std::string text = search_text(search);
+    if (search.is_complete) {
+      CHECK(text == search_text(whole));
+    } else {
+      CHECK(!was_complete);
+      CHECK_THAT(text, Contains("stopped "));
+      CHECK(search_json(search)["stopped"] == true);
+      CHECK(search.next_bound() <= whole.found.front().time);
+    }
+    was_complete = search.is_complete;
+  }
+  CHECK(was_complete);
+}
+
+TEST_CASE("within a budget the best is no worse than the experiment's own plan and what is next to it") {
+  JobText job = kFourNodes;
+  job.more = "  parallel: {tensor: 8, pipeline: 2, data: 2}\n";
+  SearchRequest request{file_of(job), {}};
+  request.budget = 2;
+  const Search search = search_plans(request, kFiles);
+  REQUIRE(search.given);
+  CHECK(search.simulated == 3);
+  const auto is_given = [&](const FoundPlan& one) { return one.plan == search.given->plan; };
+  CHECK(std::ranges::count_if(search.found, is_given) == 1);
+  CHECK(*search.found.front().time <= *search.given->time);
+}
+
 TEST_CASE("plans that cannot be are told by their reasons") {
-  SearchRequest request{file_of(jobs()[7]), {}};
+  SearchRequest request{file_of(kGrouped), {}};
   request.ranges[static_cast<std::size_t>(PlanKey::kMicro)] = {1, 5};
   request.ranges[static_cast<std::size_t>(PlanKey::kContext)] = {1};
   request.budget = 1;
@@ -206,7 +163,7 @@ TEST_CASE("plans that cannot be are told by their reasons") {
 }
 
 TEST_CASE("constraints leave the plans that meet them") {
-  SearchRequest request{file_of(jobs()[6]), {}};
+  SearchRequest request{file_of(kFourNodes), {}};
   request.budget = 1;
   const std::size_t all = search_plans(request, kFiles).plans;
   request.where.emplace_back("tensor * context <= 2", Location{"--where"});
@@ -224,7 +181,7 @@ TEST_CASE("constraints leave the plans that meet them") {
 }
 
 TEST_CASE("how many plans are faster than the experiment's is known, or between what numbers") {
-  JobText job = jobs()[6];
+  JobText job = kFourNodes;
   job.more = "  parallel: {tensor: 4, pipeline: 2, data: 4}\n" + job.more;
   SearchRequest request{file_of(job), {}};
   request.best = 1;
@@ -247,7 +204,7 @@ TEST_CASE("how many plans are faster than the experiment's is known, or between 
 }
 
 TEST_CASE("sizes of a cluster are ordered by what is best") {
-  JobText job = jobs()[6];
+  JobText job = kFourNodes;
   job.more = "  tokens: 1e12\n  price: 2\n" + job.more;
   SearchRequest request{file_of(job), {}};
   request.best = 1;
@@ -268,7 +225,7 @@ TEST_CASE("sizes of a cluster are ordered by what is best") {
 }
 
 TEST_CASE("a plan of the experiment that cannot be on its cluster is told, and the others are searched") {
-  JobText job = jobs()[6];
+  JobText job = kFourNodes;
   job.more = "  parallel: {tensor: 3, data: 4}\n" + job.more;
   SearchRequest request{file_of(job), {}};
   request.budget = 1;
@@ -276,7 +233,7 @@ TEST_CASE("a plan of the experiment that cannot be on its cluster is told, and t
   REQUIRE(search.given_refusal);
   CHECK_THAT(search_text(search), Contains("the plan of the experiment is not compared: "));
   // What is told of the best is of the experiment as it is, whatever else its own plan has.
-  job.more = "  parallel: {pipeline: 2, data: 3}\n  pipeline_layers: [2, 6]\n" + jobs()[6].more;
+  job.more = "  parallel: {pipeline: 2, data: 3}\n  pipeline_layers: [2, 6]\n" + std::string();
   const SearchRequest uneven{file_of(job), {}, {}, {}, 1, 1};
   const Search found = search_plans(uneven, kFiles);
   REQUIRE(found.given_refusal);

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Lower bounds of plans: none is above the time of the simulation.
+#include "study/search/bound.h"
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+
+#include "tests/study/search/small_jobs.h"
+
+using namespace orrery;
+using namespace orrery::study;
+
+namespace {
+
+std::string file_of(const JobText& job) { return file_of(job, "bound_test"); }
+
+// Some of the plans of a job, chosen at random; false where it has none.
+bool check_bounds(const JobText& job, std::size_t count) {
+  CAPTURE(job.cluster, job.nodes, job.batch, job.model, job.more);
+  std::optional<experiment::Experiment> read_job;
+  try {
+    read_job = read(file_of(job));
+  } catch (const InputError&) {
+    return false;
+  }
+  experiment::Experiment& experiment = *read_job;
+  const workload::TrainingSpec base = training_of(experiment);
+  std::vector<Plan> plans = sound_plans(experiment);
+  std::mt19937_64 draw(7);
+  for (std::size_t i = 0; i < std::min(count, plans.size()); ++i) {
+    std::swap(plans[i], plans[i + draw() % (plans.size() - i)]);
+    const workload::TrainingSpec training = with_plan(base, plans[i]);
+    CAPTURE(fmt::format("{}", fmt::join(settings_of(base, plans[i]), " ")));
+    try {
+      const Duration bound = PlanBounds(experiment).of(training, Bytes::max()).time;
+      CHECK(bound > Duration::zero());
+      CHECK(bound <= time_of(experiment, training));
+    } catch (const InputError&) {  // of a library that cannot run its collectives
+    }
+  }
+  return !plans.empty();
+}
+
+// A later stage has the larger update, and nothing ties the first to it.
+const std::string kLate =
+    "{layers: 16, hidden: 256, heads: 8, vocab: 1000, sequence: 64, experts: 64, experts_per_token: 2, dense_layers: "
+    "14, "
+    "ffn_hidden: 512, tied_embeddings: false}";
+
+std::vector<JobText> jobs() {
+  return {
+      {},
+      {"dgx-a100", 1, 8, kLate},
+      {"dgx-a100", 1, 8, kLate, "  initial_broadcast: true\n"},
+      {"dgx-a100", 1, 16, "{layers: 14, hidden: 2048, heads: 16, vocab: 1000, sequence: 64, tied_embeddings: false}"},
+      {"dgx-1v", 2, 32, "{layers: 8, hidden: 512, heads: 16, ffn_hidden: 1024, vocab: 1000, sequence: 2048}"},
+      {"dgx-a100", 4, 64, JobText().model, "perturb: {links: {node0.nic0: {dead: true}}}\n"},
+      {"dgx-h100", 4, 128},
+      {"dgx-h100", 2, 96, "{layers: 10, hidden: 2048, heads: 16, kv_heads: 4, vocab: 50000, sequence: 4096}"},
+      {"dgx-a100", 2, 64, kSmallExperts},
+      {"dgx-h100", 1, 64, kSmallExperts, "  experts: {dispatch: deepep}\n  parallel: {expert: 2, data: 2}\n"},
+      {"dgx-a100", 1, 32, JobText().model, "  schedule: {kind: zero-bubble}\n"},
+      {"dgx-a100", 1, 32, JobText().model, "  schedule: {kind: gpipe}\n  iterations: 3\n"},
+      {"dgx-a100", 2, 64, JobText().model, "collectives: {library: fixed}\n"},
+      {"tpu-v4-pod", 1, 64},
+      {"dgx-a100", 2, 64, JobText().model, "network: {model: alpha-beta}\n"}};
+}
+
+template <typename Value>
+const Value& one_of(std::mt19937_64& draw, const std::vector<Value>& values) {
+  return values[draw() % values.size()];
+}
+
+int between(std::mt19937_64& draw, int least, int most) {
+  return least + static_cast<int>(draw() % static_cast<std::uint64_t>(most - least + 1));
+}
+
+bool is_true(std::mt19937_64& draw, double share) { return std::bernoulli_distribution(share)(draw); }
+
+std::string random_model(std::mt19937_64& draw) {
+  const int layers = between(draw, 2, 24);
+  std::string model = fmt::format("{{layers: {}, hidden: {}, heads: 16, vocab: {}, sequence: {}, tied_embeddings: {}",
+                                  layers, 256 * between(draw, 1, 10), one_of<int>(draw, {1000, 50'000, 150'000}),
+                                  one_of<int>(draw, {64, 1024, 4096}), is_true(draw, 0.7));
+  if (is_true(draw, 0.3)) model += ", kv_heads: 4";
+  if (is_true(draw, 0.4))
+    model += fmt::format(", experts: {}, experts_per_token: {}, dense_layers: {}", one_of<int>(draw, {4, 8, 24}),
+                         between(draw, 1, 2), between(draw, 0, layers - 1));
+  return model + "}";
+}
+
+// Any generation of devices, any number of nodes, what hides behind what, and how stages take turns.
+JobText random_job(std::mt19937_64& draw) {
+  JobText job;
+  job.cluster =
+      one_of<std::string>(draw, {"dgx-1v", "dgx-2", "dgx-a100", "dgx-a100", "dgx-h100", "dgx-h100", "dgx-b200",
+                                 "gcp-a3-mega", "mi300x-8", "a100-pcie", "gb200-nvl72", "tpu-v4-pod"});
+  job.nodes = between(draw, 1, 7);
+  if (job.cluster == "gb200-nvl72" || job.cluster == "tpu-v4-pod") job.nodes = 1;
+  job.batch = between(draw, 1, 12) * one_of<int>(draw, {8, 16, 24});
+  job.model = random_model(draw);
+  const auto say = [&](double share, const std::string& line) {
+    if (is_true(draw, share)) job.more += "  " + line + "\n";
+  };
+  say(0.5, fmt::format("overlap: {{gradients: {}}}", is_true(draw, 0.5)));
+  say(0.4, "software: " + one_of<std::string>(draw, {"megatron-2022", "megatron-2024", "megatron-2025", "fsdp-2023",
+                                                     "deepspeed-2023", "megatron-deepspeed-2022"}));
+  say(0.5, fmt::format("schedule: {{kind: {}}}",
+                       one_of<std::string>(draw, {"gpipe", "zero-bubble", "pipedream", "dualpipe", "dualpipev"})));
+  say(0.2, fmt::format("parallel: {{context_kind: {}}}", one_of<std::string>(draw, {"ring", "all-gather"})));
+  say(0.2, "initial_broadcast: true");
+  say(0.3, fmt::format("iterations: {}", between(draw, 2, 3)));
+  if (is_true(draw, 0.1)) job.more += "collectives: {library: fixed}\n";
+  if (is_true(draw, 0.1)) job.more += "network: {model: alpha-beta}\n";
+  return job;
+}
+
+// Some plans of so many random jobs; most of the jobs have some.
+void check_random_bounds(std::uint64_t seed, int jobs, std::size_t plans) {
+  std::mt19937_64 draw(seed);
+  int with_plans = 0;
+  for (int i = 0; i < jobs; ++i)
+    if (check_bounds(random_job(draw), plans)) ++with_plans;
+  CHECK(2 * with_plans > jobs);
+}
+
+}  // namespace
+
+TEST_CASE("no plan takes less than its bound") {
+  for (const JobText& job : jobs()) CHECK(check_bounds(job, 25));
+}
+
+TEST_CASE("no plan of many takes less than its bound", "[.many]") {
+  for (const JobText& job : jobs()) CHECK(check_bounds(job, 500));
+}
+
+TEST_CASE("no plan of random jobs takes less than its bound") { check_random_bounds(1, 40, 3); }
+
+TEST_CASE("no plan of many random jobs takes less than its bound", "[.many]") { check_random_bounds(2, 500, 12); }
