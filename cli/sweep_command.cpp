@@ -160,7 +160,7 @@ class RunningSweep {
     return points;
   }
 
-  // Where it was cut off, says what is there; the exit code.
+  // Tells which results an interrupted sweep left behind, and returns its exit code; nothing if it ran to its end.
   std::optional<int> tell_interruption() const {
     if (!is_interrupted() || done_ == wanted()) return std::nullopt;
     if (!out_.empty() && !shard_) write_points();

@@ -36,8 +36,8 @@ bool is_configuration(const std::string& file, const ConfigFiles& files);
 CheckedConfig check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                            Diagnostics& diagnostics);
 
-// What a send puts into buffers before its receive is posted; a larger message waits for that (nccl.yaml: send_buffer).
-// Of NCCL as it is shipped.
+// Bytes that a send puts into buffers before its receive is posted; a larger message waits for the receive (nccl.yaml:
+// send_buffer). The first reads the shipped constants.
 Bytes nccl_send_buffer(const ConfigFiles& files);
 Bytes send_buffer_of(const collectives::NcclConstants& constants);
 

@@ -137,7 +137,7 @@ void overrule_constants(Section& section, const ConfigValue& measured, const std
   }
 }
 
-// Those of a library that is not in use, and those that the cluster's own measurements replace.
+// Marks idle constants of NCCL: those of a library that is not in use, and those that the cluster's own replace.
 void find_idle_constants(Section& section, bool has_nccl) {
   const ConfigValue* cluster = section.value("cluster");
   const ConfigEntry* measured = cluster == nullptr ? nullptr : cluster->find("nccl");

@@ -82,7 +82,7 @@ bool Predecessors::has(const system::OperationRecord& operation, const system::O
     node = here->main;
   }
   if (there == nullptr) return has(node, before.node);
-  // What comes after a repetition waits for its tail, or for what nothing in it waits for.
+  // Operations after a repetition wait for its tail, or for operations that nothing in it waits for.
   const workload::Stretch& stretch = graph_.stretches()[*stretch_of(before.node)];
   if (std::ranges::find(stretch.tail, before.node) != stretch.tail.end() && has(node, there->main)) return true;
   const auto is_inside = [&](NodeId after) { return stretch.holds(after); };
@@ -132,7 +132,7 @@ RankId Likeness::choose(std::span<const RankId> ranks) {
   return left.front();
 }
 
-// Whether one rank acts for all.
+// True if one simulated rank acts for all of these ranks.
 bool Likeness::are_one(std::span<const RankId> ranks) const {
   return std::ranges::all_of(ranks,
                              [&](RankId rank) { return acting_[index_of(rank)] == acting_[index_of(ranks.front())]; });

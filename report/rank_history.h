@@ -15,7 +15,7 @@
 
 namespace orrery::report {
 
-// What the operations of a graph wait for, those of its repetitions as if they were written out.
+// Predecessors of a graph's operations, as if its repetitions were written out.
 class Predecessors {
  public:
   // `graph` outlives it.
@@ -84,9 +84,9 @@ class RankHistory {
   std::vector<PathSum> on_path_;
 };
 
-// Which of several ranks that would do as well a path goes on with: a choice that depends neither on the numbers of the
-// ranks nor on which of them were simulated. Ranks between which it cannot choose did the same at the same instants,
-// and so did, one by one, those that they communicate with.
+// Choice of the rank with which a path goes on where several would do: it depends neither on the numbers of the ranks
+// nor on which of them were simulated. Ranks between which it cannot choose did the same at the same instants, and so
+// did, one by one, those that they communicate with.
 class Likeness {
  public:
   // All outlive it. `acting`: by rank, whose operations the log has for it.

@@ -209,8 +209,8 @@ struct DevicesInUse {
 TrainingFigures training_figures(const workload::TrainingFacts& facts, const DevicesInUse& devices,
                                  Duration iterations);
 
-// When the first rank begins its first iteration: all that comes before it is done on that rank. `acting`: whose
-// operations the log has for each of the ranks.
+// Time at which the first rank begins its first iteration: all that comes before it is done on that rank. `acting`: by
+// rank, the one whose operations the log has.
 Duration initial_time(const workload::Job& job, std::span<const RankId> acting, const OperationLog& log);
 
 // `usage`: by job, by LinkId.

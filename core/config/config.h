@@ -56,10 +56,10 @@ struct IdleKey {
   std::string remedy;  // what to change in its place; may be empty
 };
 
-// Where an idle key is worth a warning: nowhere; as an edit of the command line; there, and in the file that was named.
+// Places where an idle key is worth a warning: none; edits of the command line; these and the file that was named.
 enum class IdleWarning : std::uint8_t { kNone, kSettings, kOwnFile };
 
-// What all sections of one reading share.
+// State that all sections of one reading share.
 class ConfigContext {
  public:
   ConfigContext(const ConfigFiles& files, Diagnostics& diagnostics) : files_(&files), diagnostics_(&diagnostics) {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who writes to a folder. Files appear in it whole, but those of two programs may not fit one another.
+// A lock that lets one program at a time write to a folder. Files appear in it whole, but those of two programs may not
+// fit one another.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ class FileLock {
   FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), is_held_(other.is_held_) {}
   FileLock& operator=(FileLock&&) = delete;
 
-  // Whether nobody else holds it.
+  // True where this program holds the lock, false where another one does.
   bool is_held() const { return is_held_; }
 
  private:

@@ -49,7 +49,7 @@ class SignalLock {
   sigset_t before_{};
 };
 
-// Of the whole program, as signals are. Never destroyed: a signal may come at any time.
+// Signals that the program has heard; one state for the whole process. Never destroyed: a signal may come at any time.
 struct Signals {
   bool is_heard = false;       // by an Interruption
   std::atomic<int> heard = 0;  // the signal that it was told of

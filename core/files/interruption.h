@@ -42,7 +42,7 @@ class Interruption {
   Interruption& operator=(const Interruption&) = delete;
 
   bool came() const;
-  // Of the program that ends because of it: 128 plus the number of the signal.
+  // Exit code of a program that the signal ends: 128 plus the signal's number.
   int exit_code() const;
 };
 

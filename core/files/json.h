@@ -20,7 +20,7 @@ namespace orrery {
 
 inline constexpr std::size_t kDeepestJson = 256;
 
-// What is wrong with a text, without the parser's own numbers and places.
+// Error in a JSON text, without the parser's own error numbers and positions.
 class JsonError : public std::exception {
  public:
   enum class Kind : std::uint8_t { kSyntax, kNumber, kDepth };  // kNumber: beyond a double
@@ -37,7 +37,7 @@ class JsonError : public std::exception {
   std::string reason_;
 };
 
-// Of an error of nlohmann's, the reason alone: "syntax error while parsing value - unexpected end of input".
+// Reason out of an error of nlohmann's: "syntax error while parsing value - unexpected end of input".
 std::string json_reason(const nlohmann::json::exception& error);
 
 // JsonError where lists and objects are nested deeper than kDeepestJson; the text may be no JSON otherwise.
@@ -81,7 +81,7 @@ bool is_json(std::string_view text);
 // Line and column of a place in the text of `file`.
 Location place_in(const std::string& file, std::string_view text, std::size_t offset);
 
-// Of an object that is JSON, the text of the member `key`; empty where there is none.
+// Text of the member `key` of a JSON object; empty where there is none.
 std::string_view json_member(std::string_view text, std::string_view key);
 
 }  // namespace orrery

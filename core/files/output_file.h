@@ -18,7 +18,8 @@ struct z_stream_s;
 
 namespace orrery {
 
-// Whether a file has to survive a machine that stops at any moment. What is made again at the next start need not.
+// Durability of a written file: kDisk survives a machine that stops at any moment; kNone is for files that the next
+// start makes again.
 enum class Durability : std::uint8_t { kDisk, kNone };
 
 class OutputFile {

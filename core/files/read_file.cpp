@@ -30,7 +30,7 @@ std::string reason_of(int number) { return std::generic_category().message(numbe
 // POSIX files rather than streams, because streams lose the reason of a failure.
 class OpenFile {
  public:
-  // Of a pipe, waits until somebody writes to it, as other programs do.
+  // Opens the file; a pipe is waited for until somebody writes to it, as other programs do.
   explicit OpenFile(const std::string& path) : path_(path) {
     struct stat status = {};
     if (::stat(path.c_str(), &status) == 0) check_kind(status);
@@ -92,7 +92,7 @@ class OpenFile {
   std::pair<dev_t, ino_t> identity_{};
 };
 
-// What came out of pipes, by their identities.
+// Bytes that came out of pipes, by device and inode.
 struct Pipes {
   std::mutex mutex;
   std::map<std::pair<dev_t, ino_t>, std::string> bytes;

@@ -17,7 +17,7 @@ namespace orrery {
 // denied". Empty where nothing is known to be in the way.
 std::string why_unreadable(const std::string& path);
 
-// Whether there is no file of this name, as far as the system lets see.
+// True where no file has this name, as far as the system lets us see.
 bool is_missing(const std::string& path);
 
 struct Reading {
@@ -30,10 +30,10 @@ struct Reading {
 // All bytes. InputError naming the file and the reason where it cannot be read or is larger.
 std::string read_file(const std::string& path, const Reading& reading = {});
 
-// Of a text file, the text in UTF-8, without the mark of the byte order before it. InputError also of UTF-16.
+// Reads a text file in UTF-8, without the byte order mark. InputError also for UTF-16.
 std::string read_text(const std::string& path, const Reading& reading = {});
 
-// The same of bytes that have been read, or unpacked.
+// Drops the byte order mark from bytes that have been read or unpacked; InputError for UTF-16.
 void drop_byte_order_mark(const std::string& path, std::string& text);
 
 // The first bytes, `most` or less; none where it cannot be read. To tell what a file is; it does not count as read.

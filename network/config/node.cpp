@@ -189,8 +189,8 @@ void overrule_device_links(Section& section, bool written_out) {
   section.idle("device.pcie", "nodes with a `topology_matrix` only have it", {}, IdleWarning::kOwnFile);
 }
 
-// What a topology matrix says of the node's NVLink: most devices reach one another over it, and all through one switch
-// where each has as many links to every other and more than go to peers. NVSwitch 3, of Hopper, and those after it do
+// Infers the interconnect from a topology matrix: NVLink where most devices reach one another over it, an NVSwitch
+// where each has as many links to every other and more than go to peers. NVSwitch 3, of Hopper, and later ones do
 // multicast.
 void infer_interconnect(NodeSpec& node, Architecture architecture) {
   const RoutedGraph& graph = node.fabric.own.graph;

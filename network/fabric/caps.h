@@ -17,7 +17,7 @@ struct LinkCap {
   Bandwidth least{1};     // of the links of the capped class
 };
 
-// What other class of links, whose bandwidth another key sets, brings least to the links of `link_class`; nothing where
+// Class of links, set by another key, that brings least bandwidth to the links of `link_class`; nothing where
 // some message crosses these alone, or none crosses them. They are never full if `together` is at most `least`. Of a
 // large fabric, the links at devices of the first node are looked at, and nothing is said of links between switches.
 std::optional<LinkCap> cap_of(const Fabric& fabric, std::size_t link_class);

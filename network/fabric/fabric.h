@@ -96,9 +96,9 @@ struct ClusterLayout {
   // called after its NIC where NICs are inside, else after the device with the host link. Empty: each by its own.
   std::vector<std::uint32_t> ways_out{};
   std::vector<std::uint32_t> ways_in{};
-  // Where devices hand what goes to another rail to one of their node that is on it, over the node's fabric: by slot of
-  // the sender and slot of the receiver, the slot of the device that hands it to the NIC of the receiver's number. It is
-  // the sender's own slot where that is as near to the NIC, and kNoRelay where it sends by its own NIC. Empty: always.
+  // Slots of the devices that relay messages to other rails, by slot of the sender and slot of the receiver: the relay
+  // gets a message over the node's fabric and hands it to the NIC of the receiver's number. The sender's own slot where
+  // it is as near to that NIC; kNoRelay where it sends by its own NIC. Empty: every device sends by its own NIC.
   std::vector<std::uint32_t> relays{};
   static constexpr std::uint32_t kNoRelay = UINT32_MAX;
 
@@ -262,7 +262,7 @@ class Fabric {
   // a switch of devices alone joins the two and their own way to its NIC is longer (NCCL's PXN). Nothing to do where
   // they do so already, since no other way leads from rail to rail.
   void relay_between_rails();
-  // Whether any does.
+  // True if some device relays messages to another rail.
   bool relays_between_rails() const;
   // Two devices of different rails that no way joins in a network without one between rails; nothing: there are none.
   std::optional<Endpoints> apart() const;

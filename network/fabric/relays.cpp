@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Which device of a node sends for another what goes to the rail of its NIC: NCCL's PXN, as its search for paths has it
-// (NVIDIA/nccl, src/graph/paths.cc, ncclTopoComputePaths): the relay is joined to the sender by NVLink, a link of their
-// own or a switch of devices alone, and the sender's own way to that NIC is longer than the relay's. The receiver gets
-// by its own NIC.
+// NCCL's PXN: the devices that relay messages to other rails, by the rule of NCCL's search for paths (NVIDIA/nccl,
+// src/graph/paths.cc, ncclTopoComputePaths). The relay is joined to the sender by NVLink, a link of their own or a
+// switch of devices alone, and the sender's own way to the NIC is longer than the relay's. The receiver uses its own
+// NIC. NCCL relays through GPUs of the communicator only; here any device of the node may relay.
 #include <algorithm>
 
 #include "network/fabric/fabric.h"
@@ -10,7 +10,7 @@
 namespace orrery::network {
 namespace {
 
-// Whether the vertices that a way between two devices of a node passes join nothing but devices.
+// True if the way between two devices of a node is one link, or two over a switch that joins nothing but devices.
 bool is_among_devices(const RoutedGraph& graph, std::uint32_t from, std::uint32_t to) {
   const GraphSpec& spec = graph.spec();
   std::uint32_t links = 0;
@@ -34,7 +34,7 @@ bool is_joined(const ClusterLayout& layout, std::uint32_t from, std::uint32_t to
   return route.size() == 1;
 }
 
-// Whether a device is as near to another's NIC as that is.
+// True if `device` is as near to the NIC of `other` as `other` itself.
 bool is_as_near(const ClusterLayout& layout, std::uint32_t device, std::uint32_t other) {
   if (!layout.nics_inside) return false;
   const RoutedGraph& graph = layout.node.parameters.own.graph;

@@ -127,7 +127,7 @@ struct TopologyShape {
   // The switches above a member that say, with the same of another member, which links join the two, but for those of
   // the members themselves. Null: nothing short does.
   std::optional<SwitchesAbove> (*above)(const TopologyParameters&, std::uint32_t member) = nullptr;
-  // Whether there is a way between members of different rails (TopologyOwn::rails). Null: there is.
+  // True if some way joins members of different rails (TopologyOwn::rails). Null: it does.
   bool (*joins_rails)(const TopologyParameters&) = nullptr;
 };
 
@@ -159,7 +159,7 @@ inline std::vector<GridAxis> axes_of(const Topology& topology, const TopologyPar
   return topology.shape->axes == nullptr ? std::vector<GridAxis>() : topology.shape->axes(parameters);
 }
 
-// Whether the topology has a way between any two members, and not only between those of one rail.
+// True if the topology has a way between any two members, and not only between those of one rail.
 inline bool joins_rails(const Topology& topology, const TopologyParameters& parameters) {
   return topology.shape->joins_rails == nullptr || topology.shape->joins_rails(parameters);
 }

@@ -28,7 +28,7 @@ void route(const TopologyParameters& p, std::uint32_t from, std::uint32_t to, Ro
   p.own.graph.route(from, to, p.routing.choices(route.ends, to), cross);
 }
 
-// Whether pairs of members that no links join are of different rails was checked when it was read.
+// Members that no links join are of different rails: this was checked when the list was read.
 bool joins_rails(const TopologyParameters& p) { return !p.own.graph.unreachable(); }
 
 std::string switch_name(const TopologyParameters& p, std::uint32_t index) {

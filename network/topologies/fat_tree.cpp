@@ -5,8 +5,8 @@
 // its own, and each up-link of a spine switch to a core switch of its own; whoever chooses the way up has chosen the
 // way down.
 //
-// Rail-optimised: the same tree, but a leaf has the NICs of one rail: the i-th NIC of `leaf_ports` nodes. Without a spine
-// it is rail-only (Wang et al., "Rail-only: a low-cost high-performance network for training LLMs with trillion
+// Rail-optimised: the same tree, but a leaf has the NICs of one rail: the i-th NIC of `leaf_ports` nodes. Without a
+// spine it is rail-only (Wang et al., "Rail-only: a low-cost high-performance network for training LLMs with trillion
 // parameters", HOTI 2024): one leaf switch for each rail, and no way from rail to rail.
 #include <algorithm>
 #include <array>
@@ -237,7 +237,7 @@ void read_leaf_ports(Section& section, TreeStages& tree) {
                 "fat-tree, rail-optimised: number of members (of a rail: of nodes) under a leaf switch");
 }
 
-// What is above the leaf switches.
+// Reads the keys of the switches above the leaf switches.
 void read_spine(Section& section, TreeStages& tree) {
   section.takes("pod_leaves", tree.pod_leaves, {0, kMostPorts},
                 "fat-tree, rail-optimised: number of leaf switches in a pod; 0: two levels, with one spine above all "

@@ -45,8 +45,8 @@ struct CalibrationData {
 // The most rows that a fit takes; it looks at each of them thousands of times.
 inline constexpr std::size_t kMostCalibrationRows = 1000;
 
-// Of more rows, the median time of each size of a benchmark; of more sizes, one of several neighbours. Ascending by
-// benchmark and size.
+// Reduces rows to at most `most`: the median time of each size of a benchmark, and of several neighbouring sizes one.
+// Ascending by benchmark and size.
 std::vector<CalibrationRow> medians_of(std::vector<CalibrationRow> rows, std::size_t most = kMostCalibrationRows);
 
 // Throws InputError: a log without such rows, of another number of ranks, of an operation that is not known or not

@@ -360,9 +360,9 @@ class NcclFitter {
     return unfitted;
   }
 
-  // How much larger the standard error of each offered constant is when the constants that the fit holds at their
-  // start, but that rows depend on, are known only as well as a prior says: of constants that trade off, whoever moved
-  // may have moved for the other. 1 where nothing is held.
+  // Factors on the standard errors of the offered constants: the fit holds some constants at their start although rows
+  // depend on them, and these are known only as well as a prior says. Where two trade off, the one that moved may have
+  // moved for the other. 1 where nothing is held.
   std::vector<double> growth_of_errors() const {
     const Numbers& offered = fit_.offered();
     std::vector<Column> columns = effects_of(offered);

@@ -21,8 +21,8 @@
 
 namespace orrery::study {
 
-// What the result of an experiment depends on, as 64 hexadecimal digits: the resolved configuration, and the contents
-// of `files`, which it was read from and names.
+// Digest of all that the result of an experiment depends on, in 64 hexadecimal digits: the resolved configuration, and
+// the contents of `files`, which it was read from and names.
 std::string key_of(const experiment::Experiment& experiment, std::span<const std::string> files, bool allow_oom);
 
 class PointStore {

@@ -22,14 +22,15 @@ enum class DimensionOrder : std::uint8_t { kBaseline, kThemis };
 std::vector<network::LogicalDimension> collective_dimensions(const network::Fabric& fabric,
                                                              std::span<const std::uint32_t> logical);
 
-// How long the busiest link of a dimension is busy with a reduce-scatter of so many bytes per rank along all of its axes.
+// Bytes per rank of the reduce-scatter that measures how long the busiest link of a dimension is busy.
 inline constexpr Bytes kProbe{std::int64_t{1} << 30};
 
 // For each of `chunks` reduce-scatters of `bytes` per rank: the dimensions of `axes` in the order in which it goes
 // through them (all-gathers go the other way). The first takes the least loaded dimension first, since it has its
 // largest part to send there; where the loads differ by less than a sixteenth of a chunk takes on the least loaded, the
-// order of `axes`. `probes`: what kProbe takes, by number of the dimension (PlanAxis::dimension). Source: Rashidi et al.,
-// "Themis: a network bandwidth-aware collective scheduling policy for distributed training of DL models", ISCA 2022.
+// order of `axes`. `probes`: what kProbe takes, by number of the dimension (PlanAxis::dimension). Source: Rashidi et
+// al., "Themis: a network bandwidth-aware collective scheduling policy for distributed training of DL models", ISCA
+// 2022.
 //
 // Empty where the order of `axes` is as good for all chunks: each dimension serves one chunk at a time then, in the
 // order in which they come, and the last is through no later. `kind`: all-reduce, reduce-scatter or all-gather.

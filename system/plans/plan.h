@@ -85,7 +85,7 @@ struct CollectivePlan {
   std::uint32_t chunks = 1;
   std::vector<std::uint32_t> root;     // coordinates of the root
   const GroupLayout* group = nullptr;  // by a library: how the communicator lies; outlives the plan
-  // What became of DimensionOrder::kThemis. kNone: no orders of their own let chunks end sooner.
+  // Result of DimensionOrder::kThemis. kNone: orders of their own would not let the chunks end sooner.
   enum class Balance : std::uint8_t { kNotAsked, kNone, kOrders } balance = Balance::kNotAsked;
 
   bool participates(std::size_t phase, std::uint32_t position) const;

@@ -46,7 +46,7 @@ class CollectivePlans {
   const GroupLibrary* library() const { return options_.library; }
   // The same object for calls that are planned alike; stays where it is.
   const CollectivePlan& plan(GroupId group, std::uint32_t call);
-  // Whether DimensionOrder::kThemis was asked for and gave no call that has been planned orders of its own.
+  // True if DimensionOrder::kThemis was asked for and no planned call got orders of its own.
   bool balanced_in_vain() const;
 
  private:

@@ -236,7 +236,7 @@ TEST_CASE("what MSCCL's parser takes is taken, and the check judges what it mean
   CHECK(error_of(pair(R"(<step s=" 0x0" type="nop" cnt="1.0" depid="0" deps="-1" color="red"/><note/>)", no_peers)) ==
         "");
   CHECK(error_of(pair(R"(<step type="nop"/>)", no_peers)) == "");
-  // What is sent has a channel.
+  // A block that sends needs a channel.
   check_error(
       algorithm("allreduce", 2, 1,
                 gpu(0, R"(<tb id="0" send="1" recv="1" chan="-1">)" + step(0, "s", "i0", "i0") + "</tb>", 1, 1) +

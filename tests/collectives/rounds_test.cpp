@@ -53,7 +53,7 @@ TEST_CASE("other kinds have theirs") {
   check("ring", kAllReduce, 1, 0, 0);
 }
 
-// What a piece holds: how often the contribution of each rank is in it.
+// Contents of a piece: how often the contribution of each rank is in it.
 using Sum = std::vector<std::uint32_t>;
 
 // Plays an all-reduce round by round, as its steps are printed: all messages of a round carry what their senders had

@@ -37,7 +37,7 @@ Fabric fabric_of(const std::string& text) {
 
 using LinkNamesOnRoute = std::vector<std::string>;
 
-// Where the links of a route lead.
+// Names of the vertices that the links of a route lead to.
 LinkNamesOnRoute stops(const Fabric& fabric, std::uint32_t from, std::uint32_t to) {
   std::vector<LinkId> route;
   fabric.route(DeviceId(from), DeviceId(to), route);
@@ -50,7 +50,8 @@ LinkNamesOnRoute stops(const Fabric& fabric, std::uint32_t from, std::uint32_t t
 
 TEST_CASE("a message to another rail goes over NVLink to the GPU on that rail, and never to the spine") {
   Fabric fabric = fabric_of(rails("topology: rail-optimised, leaf_ports: 4, trunk_latency: 500 ns"));
-  CHECK(stops(fabric, 0, 3) == LinkNamesOnRoute{"node0.nic0", "rail0.leaf0", "spine0", "rail1.leaf0", "node1.nic1", "node1.gpu1"});
+  CHECK(stops(fabric, 0, 3) ==
+        LinkNamesOnRoute{"node0.nic0", "rail0.leaf0", "spine0", "rail1.leaf0", "node1.nic1", "node1.gpu1"});
   // PCIe, half a NIC hop, the trunks up and down, the other half, PCIe: 300 + 1000 + 500 + 500 + 1000 + 300 ns.
   CHECK(route_latency(fabric, DeviceId(0), DeviceId(3)) == Duration(3'600'000));
   CHECK_FALSE(fabric.apart());
@@ -66,7 +67,8 @@ TEST_CASE("a message to another rail goes over NVLink to the GPU on that rail, a
   // Also where one switch joins all NICs.
   Fabric flat = fabric_of(rails("topology: switch"));
   flat.relay_between_rails();
-  CHECK(stops(flat, 1, 4) == LinkNamesOnRoute{"node0.switch0", "node0.gpu0", "node0.nic0", "switch0", "node2.nic0", "node2.gpu0"});
+  CHECK(stops(flat, 1, 4) ==
+        LinkNamesOnRoute{"node0.switch0", "node0.gpu0", "node0.nic0", "switch0", "node2.nic0", "node2.gpu0"});
 }
 
 TEST_CASE("rails that nothing joins reach each other over NVLink alone") {
@@ -98,13 +100,13 @@ TEST_CASE("a network without a spine needs NVLink in the nodes, and a leaf switc
              Catch::Contains("'trunk_latency' means nothing with 'spine: false'"));
 }
 
-// Of a DGX-1, GPU 0 has NVLink to GPU 4, whose NIC is nic2; GPU 5 is two hops away, and GPU 1 as near to nic0 as GPU 0.
+// A DGX-1: GPU 0 has NVLink to GPU 4, whose NIC is nic2; GPU 5 is two hops away, and GPU 1 as near to nic0 as GPU 0.
 TEST_CASE("a GPU hands messages on only to one that NVLink joins it to, and not where its own way is as short") {
   Fabric fabric = fabric_of("cluster: dgx-1v\nnodes: 2\n");
   const LinkNamesOnRoute by_own = stops(fabric, 0, 8 + 5);
   fabric.relay_between_rails();
-  CHECK(stops(fabric, 0, 8 + 4) ==
-        LinkNamesOnRoute{"node0.gpu4", "node0.plx2", "node0.nic2", "switch0", "node1.nic2", "node1.plx2", "node1.gpu4"});
+  CHECK(stops(fabric, 0, 8 + 4) == LinkNamesOnRoute{"node0.gpu4", "node0.plx2", "node0.nic2", "switch0", "node1.nic2",
+                                                    "node1.plx2", "node1.gpu4"});
   CHECK(stops(fabric, 0, 8 + 5) == by_own);
   CHECK(stops(fabric, 0, 8 + 1) ==
         LinkNamesOnRoute{"node0.plx0", "node0.nic0", "switch0", "node1.nic0", "node1.plx0", "node1.gpu1"});

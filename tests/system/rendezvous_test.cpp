@@ -37,7 +37,7 @@ Outcome run(const Job& job, const FakeLibrary& library) {
 
 Outcome run(const Job& job) { return run(job, FakeLibrary(kBuffer)); }
 
-// How long one message takes if both ends are there.
+// Time of one message if both ends are there.
 Duration alone(Bytes bytes) {
   JobBuilder builder(2);
   builder.send(0, 1, bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What was compressed by gzip, so that a corrupt archive is said the same way everywhere.
+// Decompression of gzip files, so that a corrupt archive gets the same error everywhere.
 #pragma once
 
 #include <cstdint>

@@ -59,7 +59,7 @@ struct RankBinding {
   std::int64_t tag(std::uint32_t transfer_index) const { return tags().empty() ? 0 : tags()[transfer_index]; }
 };
 
-// What the generator of a job knows of a graph beside its nodes; of a trace nothing is known.
+// Facts that the generator of a job knows of a graph beside its nodes; for a trace there are none.
 struct GraphFacts {
   std::vector<std::string> peer_families{};  // by peer slot: the name of that communication in reports; empty: "p2p"
   // First node of every iteration but the first, ascending; nodes of an iteration are numbered in one go.

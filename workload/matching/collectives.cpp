@@ -205,7 +205,7 @@ class Disagreement {
     }
   }
 
-  // Whether there are any. `asking` is a rank that makes the call.
+  // Adds lines for members that do not make the call; true if there are any. `asking` is a rank that makes it.
   bool add_absent(std::size_t call, RankId asking, Lines& lines) const {
     std::map<std::size_t, std::vector<std::uint32_t>> absent;  // by how many calls they make
     for (std::size_t member = 0; member < kinds_.size(); ++member) {

@@ -30,9 +30,8 @@ namespace orrery::workload {
 // no part of a job that looks like the whole (OutputFiles).
 ChakraSource write_job(const Job& job, const std::filesystem::path& directory, const std::string& stem);
 
-// How many bytes the traces take that write_job() writes, but for the groups file: each different graph is encoded
-// once, and counted for all ranks that have it as it is for the first of them, whose numbers of groups and peers are
-// about as long as those of the others.
+// Bytes of the traces that write_job() writes, but for the groups file. Each different graph is encoded once, for the
+// first rank that has it, and counted for all of its ranks: their numbers of groups and peers are about as long.
 std::uint64_t bytes_of_traces(const Job& job);
 
 }  // namespace orrery::workload

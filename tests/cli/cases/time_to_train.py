@@ -20,7 +20,7 @@ CASES = [
          "steps of 1,536 sequences of 2,048 tokens"),
     Case("the same in days", GPT3, DAYS, "days", "8 * 300e9 * 175e9 / (1024 * 140e12) / 86400",
          "8 T P/(n X) of Narayanan et al., SC'21, with recomputation at their 140 TFLOP/s: 34 days", 5,
-         "109 model TFLOP/s here are 145 with recomputation; our layout"),
+         "144 TFLOP/s by this formula here; our layout"),
     Case("device-years over days", GPT3, YEARS + " / " + DAYS, "", "1024 / 365.25", "1,024 devices"),
     Case("energy of the devices over device-years", GPT3, "{/training_run/energy_kwh} / " + YEARS, "kWh",
          "0.4 * 24 * 365.25", "400 W of an A100 SXM"),

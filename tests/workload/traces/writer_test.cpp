@@ -42,7 +42,7 @@ Job job_of(const std::vector<GraphNode>& nodes, const std::vector<NodeLabel>& la
 
 Job small_job() { return job_of({{.kind = NodeKind::kCompute, .duration = Duration(5)}}, {{1, "mm"}}); }
 
-// Of what is no link.
+// Contents of the files in a folder, by name; links are left out.
 std::map<std::string, std::string> files_in(const std::string& directory) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(directory))

@@ -32,7 +32,7 @@ std::string text(const PipelineShape& shape, std::uint32_t stage) {
   return out.str();
 }
 
-// How long passes of one chunk take. A backward pass that does not put its weight gradients off computes them too.
+// Times of the passes of one chunk. A backward pass that does not put its weight gradients off computes them too.
 struct PassTimes {
   int forward = 1;
   int backward = 1;

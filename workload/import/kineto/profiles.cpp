@@ -131,7 +131,7 @@ std::int64_t largest_group(const KinetoTrace& trace) {
   return most;
 }
 
-// Where no file says how many ranks there are: as many as the highest rank and the largest group need.
+// Derives the number of ranks where no file says it: as many as the highest rank and the largest group need.
 void derive_world(KinetoRanks& ranks, Diagnostics& diagnostics) {
   std::int64_t world = 1;
   for (const auto& [rank, one] : ranks) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many tokens come to each expert and to each expert-parallel rank where experts are not equally popular.
+// Numbers of tokens that come to each expert and to each expert-parallel rank where experts are not equally popular.
 #pragma once
 
 #include <cstdint>

@@ -37,9 +37,10 @@ class InputPipeline {
   std::vector<ProgramWriter::Nodes> starts_;  // of the iterations: what asks for a batch
 };
 
-// All parameters of a rank, from the first of its replicas. Then all ranks of the job meet, so that a rank that comes
-// late delays the first iteration of all alike, and what one iteration takes does not depend on it (Megatron-LM's
-// training.py calls torch.distributed.barrier() before the first step).
+// Broadcast of all parameters of a rank, from the first of its replicas (Megatron-LM: broadcast_params() with
+// --data-parallel-random-init). Then all ranks of the job meet, so that a rank that comes late delays the first
+// iteration of all alike, and the time of one iteration does not depend on it (Megatron-LM: train() starts its timer
+// 'interval-time' with a barrier).
 void write_initial_broadcast(const TrainingSpec& training, const GroupSizes& sizes, const ParameterCount& parameters,
                              ProgramWriter& writer);
 

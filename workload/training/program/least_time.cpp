@@ -117,7 +117,7 @@ class ReplicaWork {
     add_gradients(work, groups_.expert, parameters.expert);
     return work;
   }
-  // Of a stage's chunk: layer by layer, bucket by bucket, or all at once.
+  // Least time for the gradients of a stage's chunk: layer by layer, bucket by bucket, or all at once.
   LeastWork gradients_of(std::uint32_t chunk, bool in_buckets) const {
     LeastWork work;
     const std::vector<StageLayer>& layers = request_.chunks[chunk];
@@ -305,7 +305,7 @@ StageWork work_of(const StageRequest& request, const OperatorTimes& times, Layer
   return work;
 }
 
-// What stages share whose groups lie alike.
+// State shared by the stages whose groups lie alike.
 struct StageGroups {
   StageGroups(std::uint32_t number, const LeastCollective& all)
       : collectives([number, &all](GroupFamily family, CollectiveKind kind, Bytes bytes) {

@@ -20,15 +20,16 @@ struct PipelineRanks {
   std::size_t load = 0;               // of StageRequests::loads(), which all of them have
 };
 
-// What a collective of a family takes at least in groups of that number, for the bytes of a rank's input buffer; zero
-// where nothing is known.
+// Least time of a collective of a family in groups of that number, for the bytes of a rank's input buffer; zero where
+// nothing is known.
 using LeastCollective =
     std::function<Duration(std::uint32_t groups, GroupFamily family, CollectiveKind kind, Bytes bytes)>;
 
-// Of an iteration, mean over all of the job, by what these ranks have to do. A rank computes one kernel at a time, and what is in line in its program
-// waits for what is before it, the optimizer's update last; the first pass of a pipeline stage waits for one of every
-// stage before it, and where the last one is a backward pass, one of each of these stages waits for it. Exchanges of
-// gradients and parameters count as nothing, and so does what goes from stage to stage.
+// Lower bound of an iteration, mean over all of the job, by what these ranks have to do. A rank computes one kernel at
+// a time, and the operations of its program's line wait for one another, the optimizer's update last; the first pass of
+// a pipeline stage waits for one of every stage before it, and where the last one is a backward pass, one of each of
+// these stages waits for it. Exchanges of gradients and parameters count as nothing, and so does what goes from stage
+// to stage.
 Duration least_iteration(const StageRequests& requests, const OperatorTimes& times, const PipelineRanks& ranks,
                          const LeastCollective& collectives);
 

@@ -43,7 +43,7 @@ class RankGrid {
 
  private:
   bool is_in(GroupFamily family, const Place& place) const;
-  // What the places of a group of the family may be along a dimension, for one with this member.
+  // Places along a dimension of the group of this family that has a member at `place`.
   std::vector<std::int64_t> reach(GroupFamily family, ParallelDimension dimension, const Place& place) const;
 
   const Parallelism parallel_;

@@ -4,7 +4,7 @@
 namespace orrery::workload {
 namespace {
 
-// Of two chunks the first goes forward towards the turning point, the second away from it.
+// True if the message goes towards the turning point: forward in the first of two chunks, backward in the second.
 bool is_inward(const Pass& pass, bool towards_next) { return towards_next == (pass.chunk == 0); }
 
 }  // namespace
@@ -59,11 +59,10 @@ void StageMessages::send(std::span<const Pass> passes) {
   }
 }
 
-bool StageMessages::is_paired() const {
-  return request_.training->schedule == ScheduleKind::kOneForwardOneBackward;
-}
+bool StageMessages::is_paired() const { return request_.training->schedule == ScheduleKind::kOneForwardOneBackward; }
 
-// Whether the pass is of the pipeline's last virtual stage, or of its first.
+// True if no stage comes behind the pass in this direction: it is of the pipeline's last virtual stage, or of its
+// first.
 bool StageMessages::is_end(const Pass& pass, bool towards_next) const {
   if (is_v_shaped(request_.training->schedule)) return is_end_of_dual(is_inward(pass, towards_next));
   const std::int64_t stages = request_.training->parallel.pipeline();
@@ -78,7 +77,7 @@ bool StageMessages::is_end_of_dual(bool inward) const {
   return inward ? !parallel.both_ways && request_.stage + 1 == parallel.depth() : request_.stage == 0;
 }
 
-// Of two stages each is both: one rank, whose messages wait for one another.
+// With two stages the previous and the next one are the same rank, so that messages both ways wait for one another.
 Peer StageMessages::neighbour(const Pass& pass, bool is_next) const {
   if (is_v_shaped(request_.training->schedule))
     return {is_inward(pass, is_next) ? PeerKind::kNextStage : PeerKind::kPreviousStage};

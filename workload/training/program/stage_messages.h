@@ -37,7 +37,7 @@ class StageMessages {
   void send(std::span<const Pass> passes);
 
  private:
-  // Whether a receive is posted with the send of the pass before.
+  // True if a receive is posted together with the send of the pass before.
   bool is_paired() const;
   bool is_end(const Pass& pass, bool towards_next) const;
   bool is_end_of_dual(bool inward) const;
@@ -46,7 +46,8 @@ class StageMessages {
 
   const StageRequest& request_;
   ProgramWriter& writer_;
-  std::array<ProgramWriter::Nodes, 2> computed_;  // the ends of the latest pass, before its sends, and of the one before
+  std::array<ProgramWriter::Nodes, 2>
+      computed_;  // the ends of the latest pass, before its sends, and of the one before
 };
 
 }  // namespace orrery::workload

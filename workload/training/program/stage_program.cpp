@@ -42,9 +42,9 @@ std::vector<StageUnit> units_of_pass(const StageRequest& request, const Pass& pa
 }  // namespace
 
 // Passes that run side by side take turns, layer by layer: a kernel of either that is ready runs, the first one's
-// rather, so that one computes while the other communicates. They begin together, when the inputs of both have come,
-// and hand on their results together, when both are through (deepseek-ai/DualPipe, _forward_backward_chunk;
-// Megatron-Core's combined_1f1b).
+// rather, so that one computes while the other communicates (Megatron-Core's combined_1f1b). Under DualPipe they begin
+// together, when the inputs of both have come, and hand on their results together, when both are through
+// (deepseek-ai/DualPipe, _forward_backward_chunk).
 std::vector<StageUnit> units_of_iteration(const StageRequest& request) {
   const std::vector<Pass> order = pipeline_order(pipeline_shape(*request.training), request.stage);
   std::vector<StageUnit> units;
@@ -263,12 +263,12 @@ class StageBuilder {
     step_ = next_step;
   }
 
-  // Whether two passes that run side by side begin when the inputs of both have come, and hand both results on together,
-  // as DeepSeek's programs do. In other schedules each pass of a pair waits for its own.
+  // True if two passes side by side begin when the inputs of both have come, and hand both results on together, as in
+  // DeepSeek's programs. In other schedules each pass of a pair waits for its own input.
   bool meets_in_pairs() const { return is_v_shaped(training_.schedule); }
   bool exchanges_alone(const StageUnit& unit) const { return unit.lane == 0 || !meets_in_pairs(); }
 
-  // Of two passes that run side by side each has a line of its own, from where the inputs of both have come.
+  // Begins the line of a pass that runs beside another; both lines start where the inputs of both have come.
   void enter(const StageUnit& unit) {
     const std::size_t lane = unit.lane - 1;
     if (unit.opens) {

@@ -296,7 +296,7 @@ class Translation {
     return is_scalar ? parse_whole_number(entry->value.scalar).value_or(otherwise) : otherwise;
   }
 
-  // How many of the first layers `layer_types` gives a type; nothing where it does not list them all.
+  // Number of the first `layers` layers that have this type in `layer_types`; nothing where it does not list them all.
   std::optional<std::int64_t> listed(std::string_view type, std::int64_t layers) {
     const ConfigEntry* types = value_of(contents_, "layer_types");
     if (types == nullptr || types->value.kind != ConfigValue::Kind::kList) return std::nullopt;
@@ -325,7 +325,7 @@ class Translation {
                                   "known: full_attention, sliding_attention, chunked_attention");
   }
 
-  // How many layers have windows where `layer_types` does not list them.
+  // Number of layers with windows where `layer_types` does not list them.
   std::int64_t windowed(std::int64_t layers) {
     const bool is_used = flag_of("use_sliding_window", type_.windows != Windows::kWhereUsed);
     if (!is_used) return 0;

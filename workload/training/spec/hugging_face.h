@@ -11,7 +11,7 @@
 
 namespace orrery::workload {
 
-// Whether these are the keys of a config.json: it says a type, has a language model in it, or all sizes by these names.
+// True if these are the keys of a config.json: a type, a language model in it, or all sizes by these names.
 bool is_hugging_face(const ConfigValue& contents);
 
 struct TranslatedModel {

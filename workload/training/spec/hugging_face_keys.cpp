@@ -178,7 +178,7 @@ bool says_none(const ConfigValue& value) {
   return value.scalar == "0" || value.scalar == "false" || value.scalar == "False";
 }
 
-// Whether every layer is listed and is one of attention: what else the file has for other layers is not used.
+// True if every layer is listed and is one of attention: then the keys for other layers are not used.
 bool lists_attention_only(const ConfigValue& contents) {
   const ConfigEntry* types = value_of(contents, "layer_types");
   constexpr std::array<std::string_view, 4> kAttention = {"attention", "full_attention", "sliding_attention",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What becomes of each key of a config.json: it is read, it changes neither times nor memory, it stands for a part that
-// cannot be left out, or nobody here knows it.
+// Fate of each key of a config.json: it is read, it changes neither times nor memory, it stands for a part that cannot
+// be left out, or it is not known.
 #pragma once
 
 #include <span>

@@ -149,7 +149,7 @@ const std::array<TranslatedSize, 5> kLatentSizes = {{
     {"value_head", {"v_head_dim"}, kLayerWidth},
 }};
 
-// Whether an activation stands between two products or gates a third. Nothing: it is used both ways.
+// True if the activation gates a third product, false if it stands between two. Nothing: it is used both ways.
 std::optional<bool> is_gated(const ConfigValue& contents) {
   for (const char* key : {"hidden_act", "hidden_activation", "activation_function"}) {
     const ConfigEntry* entry = value_of(contents, key);

@@ -19,13 +19,13 @@ namespace orrery::workload {
 
 enum class KeysAndValues : std::uint8_t { kHeads, kLatent };
 
-// Which layers have a window where no key says so: none unless `use_sliding_window` is true, all, or all but every
+// Layers that have a window where no key says so: none unless `use_sliding_window` is true, all, or all but every
 // `full_every`-th.
 enum class Windows : std::uint8_t { kWhereUsed, kAll, kAllButEvery };
 
 using HuggingFaceKeys = std::span<const std::string_view>;
 
-// What a model_type says without a key, and what its keys are where they differ from one another by type.
+// Properties that a model_type implies without a key, and the names of those keys that differ between types.
 struct HuggingFaceType {
   std::string type;
   bool gated = true;
@@ -55,7 +55,7 @@ std::span<const TranslatedSize> latent_sizes();
 inline constexpr std::array<std::string_view, 3> kSharedWidths = {
     "shared_expert_intermediate_size", "shared_intermediate_size", "moe_shared_expert_intermediate_size"};
 
-// Whether a key may be null, which has a meaning: as many as heads, not compressed, none.
+// True if the key may be null, with a meaning of its own: as many as heads, not compressed, none.
 bool may_be_null(std::string_view key);
 
 // The type of that name. Null: it is not known.

@@ -13,7 +13,7 @@ namespace {
 
 std::string giga(double flops) { return fmt::format("{:.3g}", flops / 1e9); }
 
-// Of layers that a token sees `part.amount` keys in: attention's work shrinks to that share of the sequence.
+// Tells what windows save: a token sees `part.amount` keys, so attention's work shrinks to that share of the sequence.
 void tell_window(const LeftOut& part, const TransformerSpec& model, Diagnostics& diagnostics) {
   const std::int64_t layers = std::min(part.layers, model.layers);
   if (part.amount >= model.sequence || layers == 0) return;

@@ -223,8 +223,8 @@ struct TrainingSpec {
   bool keeps_gathered() const {
     return parallel.shares_parameters() && parallel.pipeline() > 1 && !software.reshard_pipeline;
   }
-  // Whether replicas exchange gradients and parameters layer by layer, not in buckets. What is not sharded is
-  // DistributedDataParallel's, which has buckets.
+  // True if replicas exchange gradients and parameters layer by layer, not in buckets. Without sharding it is
+  // DistributedDataParallel that exchanges, in buckets.
   bool exchanges_layers() const {
     return parallel.shares_parameters() ||
            (parallel.zero > 0 && software.overlap_layers && software.overlap_gradients && parallel.exchange == ExchangeKind::kCollective);
