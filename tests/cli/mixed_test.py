@@ -69,7 +69,7 @@ def faults(draw, ranks):
     rank = draw.randrange(ranks)
     return draw.choice([f"ranks: {{{rank}: {{compute: 1.1}}}}", f"ranks: {{{rank}: {{start: 1 ms}}}}",
                         "links: {node0.nic0: {bandwidth: 50 %}}", "jitter: {per: rank, sigma: 3 %, seed: 4}",
-                        "noise: {sigma: 2 %, seed: 3}"])
+                        "jitter: {per: operation, sigma: 2 %, seed: 3}"])
 
 
 def experiment(draw):
