@@ -361,7 +361,7 @@ void add_import_command(CLI::App& workload, Session& session) {
   CLI::App& command =
       add_command(workload, "import", "Write ASTRA-sim 1.0, SimAI, GOAL or PyTorch workloads as Chakra traces",
                   {"orrery workload import rank0.json rank1.json --out traces",
-                   "orrery workload import resnet.txt --ranks 8 -o traces"});
+                   "orrery workload import resnet.txt --ranks 8 -o resnet"});
   add_files(command, session, "files", options.files,
             "The workload; of PyTorch profiles (Kineto) one file per rank, and their execution traces")
       .required();

@@ -18,7 +18,7 @@
 #include "study/benchmark/question.h"
 #include "study/benchmark/study.h"
 #include "tests/shipped_files.h"
-#include "tests/study/scatter.h"
+#include "tests/scatter.h"
 
 using namespace orrery;
 using namespace orrery::collectives;

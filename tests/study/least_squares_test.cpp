@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "study/calibrate/least_squares.h"
-#include "tests/study/scatter.h"
+#include "tests/scatter.h"
 
 using namespace orrery;
 using namespace orrery::study;
