@@ -27,6 +27,7 @@
 #include "workload/traces/files.h"
 #include "workload/traces/inspect.h"
 #include "workload/traces/lint.h"
+#include "workload/traces/roles.h"
 #include "workload/traces/writer.h"
 
 namespace orrery::cli {
@@ -63,6 +64,7 @@ void note_inputs(const WorkloadOptions& options, const workload::ChakraSource& s
   note_input(options.trace);
   if (source.groups) note_input(*source.groups);
   for (const workload::TraceFile& file : workload::list_trace_files(options.trace)) note_input(file.path);
+  if (const std::string roles = workload::roles_file_of(options.trace); !is_missing(roles)) note_input(roles);
 }
 
 void inspect_workload(const WorkloadOptions& options, const Session& session) {
@@ -120,7 +122,7 @@ int lint_workload(const WorkloadOptions& options, const Session& session) {
 // The folder of traces is this program's; the traces in it may not be read.
 void take_folder(const Outputs& outputs) {
   const std::string& folder = outputs.out;
-  make_folder(folder, std::array{std::string("groups.json")});
+  make_folder(folder, std::array{std::string("groups.json"), workload::roles_file_of("rank")});
   for (const workload::TraceFile& file : workload::list_trace_files(folder + "/rank")) note_output(file.path);
 }
 
@@ -129,8 +131,9 @@ constexpr std::uint64_t kMuchToWrite = 100'000'000;
 
 // Says how much is about to be written where that is much; refuses what the file system has no room for. `instead`:
 // what needs no files, to hint at; may be empty.
-void announce(const workload::Job& job, const std::string& folder, const std::string& instead) {
-  const std::uint64_t bytes = workload::bytes_of_traces(job);
+void announce(const workload::Job& job, const std::string& folder, workload::TraceEach each,
+              const std::string& instead) {
+  const std::uint64_t bytes = workload::bytes_of_traces(job, each);
   if (bytes < kMuchToWrite) return;
   std::filesystem::path there = std::filesystem::absolute(folder);
   std::error_code code;
@@ -142,11 +145,13 @@ void announce(const workload::Job& job, const std::string& folder, const std::st
   spdlog::warn("{}{}", what, instead.empty() ? std::string() : "\n  hint: " + instead);
 }
 
-// Writes `<folder>/rank.<r>.et` and `<folder>/groups.json`, none of which may have been read; says how to replay them.
-void write_and_tell(const workload::Job& job, const Outputs& outputs, const std::string& instead = {}) {
+// Writes `<folder>/rank.<r>.et`, `<folder>/groups.json` and what says which ranks share a trace, none of which may have
+// been read; says how to replay them.
+void write_and_tell(const workload::Job& job, const Outputs& outputs, workload::TraceEach each,
+                    const std::string& instead = {}) {
   const std::string& folder = outputs.out;
-  announce(job, folder, instead);
-  const workload::ChakraSource source = workload::write_job(job, folder, "rank");
+  announce(job, folder, each, instead);
+  const workload::ChakraSource source = workload::write_job(job, folder, "rank", each);
   std::size_t nodes = 0;
   for (const workload::RankBinding& rank : job.ranks) nodes += job.graphs[rank.graph].size();
   const auto quoted = [](const std::string& path) {
@@ -157,21 +162,27 @@ void write_and_tell(const workload::Job& job, const Outputs& outputs, const std:
   const auto counted = [](std::size_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   };
+  const workload::JobTraces traces = workload::find_job_traces(source.prefix);
   std::uint64_t bytes = std::filesystem::file_size(folder + "/groups.json");
-  for (const workload::TraceFile& file : workload::list_trace_files(folder + "/rank"))
-    bytes += std::filesystem::file_size(file.path);
-  tell_written(folder + "/rank.*.et and groups.json", bytes);
+  for (const std::string& file : traces.files) bytes += std::filesystem::file_size(file);
+  if (!traces.roles_file.empty()) bytes += std::filesystem::file_size(traces.roles_file);
+  tell_written(folder + (traces.roles_file.empty() ? "/rank.*.et and groups.json"
+                                                   : "/rank.*.et, rank.roles.json and groups.json"),
+               bytes);
+  const std::string shared =
+      traces.roles_file.empty() ? "" : fmt::format(", in {}", counted(traces.files.size(), "file"));
   const Outputs without_folder{outputs.json, {}};
-  without_folder.give({fmt::format("wrote the traces of {} ({}, {} in all) and {}\n"
+  without_folder.give({fmt::format("wrote the traces of {} ({}, {} in all{}) and {}\n"
                                    "replay them with\n\n"
                                    "    workload: {{chakra: {{prefix: {}, groups: {}}}}}\n",
                                    counted(job.ranks.size(), "rank"), counted(job.graphs.size(), "different graph"),
-                                   counted(nodes, "node"), counted(job.communicators.size() - 1, "group"),
+                                   counted(nodes, "node"), shared, counted(job.communicators.size() - 1, "group"),
                                    quoted(source.prefix), quoted(source.groups.value_or(""))),
                        {{"schema", "orrery.traces/1"},
                         {"prefix", source.prefix},
                         {"groups_file", source.groups.value_or("")},
                         {"ranks", job.ranks.size()},
+                        {"files", traces.files.size()},
                         {"graphs", job.graphs.size()},
                         {"nodes", nodes},
                         {"groups", job.communicators.size() - 1},
@@ -200,7 +211,7 @@ void generate(const std::string& file, const Session& session) {
                      "write all-to-alls in its place: --set workload.experts.dispatch=all-to-all");
   print_warnings(diagnostics.problems());
   take_folder(session.outputs);
-  write_and_tell(generated.job, session.outputs);
+  write_and_tell(generated.job, session.outputs, workload::TraceEach::kRank);
 }
 
 // --- import
@@ -213,6 +224,7 @@ struct ImportOptions {
   std::uint32_t iterations = 1;
   bool no_pipeline = false;
   bool symmetric = false;
+  bool per_rank = false;
 };
 
 std::vector<std::string> format_names() {
@@ -296,7 +308,7 @@ void import(const ImportOptions& options, const Session& session) {
   take_folder(session.outputs);
   const bool is_profile = format == workload::WorkloadFormat::kKineto;
   const std::string key = is_profile ? "profile" : format == workload::WorkloadFormat::kGoal ? "goal" : "layers";
-  write_and_tell(job, session.outputs,
+  write_and_tell(job, session.outputs, options.per_rank ? workload::TraceEach::kRank : workload::TraceEach::kRole,
                  fmt::format("an experiment replays it without traces: workload: {{{}: {}}}", key,
                              is_profile ? "[FILE, ...]" : printable(options.files.front(), 300)));
 }
@@ -349,7 +361,7 @@ void add_import_command(CLI::App& workload, Session& session) {
   CLI::App& command =
       add_command(workload, "import", "Write ASTRA-sim 1.0, SimAI, GOAL or PyTorch workloads as Chakra traces",
                   {"orrery workload import rank0.json rank1.json --out traces",
-                   "orrery workload import resnet.txt --ranks 8 -o traces"});
+                   "orrery workload import resnet.txt --ranks 8 -o resnet"});
   add_files(command, session, "files", options.files,
             "The workload; of PyTorch profiles (Kineto) one file per rank, and their execution traces")
       .required();
@@ -367,6 +379,8 @@ void add_import_command(CLI::App& workload, Session& session) {
   command.add_flag("--replicate", options.symmetric, "The former name of --symmetric")->group("");
   command.add_flag("--symmetric", options.symmetric,
                    "kineto: let the profiles of some ranks stand for all of their world");
+  command.add_flag("--per-rank", options.per_rank,
+                   "A trace for each rank, as other readers of Chakra want, not one for all that are alike");
   command.callback([&] { import(options, session); });
 }
 

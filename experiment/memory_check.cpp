@@ -11,7 +11,7 @@
 
 #include "core/config/quantity_text.h"
 #include "experiment/job.h"
-#include "workload/traces/files.h"
+#include "workload/traces/roles.h"
 
 namespace orrery::experiment {
 namespace {
@@ -270,10 +270,10 @@ bool check_job(const Experiment& experiment, const CheckedJob& job, bool allowed
 
 std::uint32_t ranks_of(const Experiment& experiment, const WorkloadSource& workload) {
   Diagnostics repeated;  // they are given when the job is loaded
-  const bool has_file_of_rank = !workload.profile && !workload.text;
-  const std::size_t ranks = workload.training  ? static_cast<std::size_t>(workload.training->parallel.ranks())
-                            : has_file_of_rank ? workload.files().size()
-                                               : load_replay(experiment, workload, repeated).ranks.size();
+  const bool is_traced = !workload.profile && !workload.text;
+  const std::size_t ranks = workload.training ? static_cast<std::size_t>(workload.training->parallel.ranks())
+                            : is_traced       ? workload::find_job_traces(workload.trace.prefix).file_of_rank.size()
+                                              : load_replay(experiment, workload, repeated).ranks.size();
   return static_cast<std::uint32_t>(ranks);
 }
 

@@ -13,8 +13,9 @@
 
 #include <fmt/format.h>
 
-#include "core/files/input_files.h"
+#include "core/files/read_file.h"
 #include "workload/traces/files.h"
+#include "workload/traces/roles.h"
 
 namespace orrery::experiment {
 namespace {
@@ -30,6 +31,7 @@ constexpr std::array<std::string_view, 21> kTrainingKeys = {
 // From here on nobody writes over them, and a sweep knows what its results depend on.
 void note_traces(const workload::ChakraSource& trace) {
   for (const workload::TraceFile& file : workload::list_trace_files(trace.prefix)) note_input(file.path);
+  if (const std::string roles = workload::roles_file_of(trace.prefix); !is_missing(roles)) note_input(roles);
   if (trace.groups) note_input(*trace.groups);
 }
 
@@ -208,7 +210,7 @@ void check_name(Section& section, const std::string& name, std::map<std::string,
 std::vector<std::string> WorkloadSource::files() const {
   if (training) return {};
   if (profile) return profile->files;
-  return text ? std::vector{text->file} : workload::find_trace_files(trace.prefix);
+  return text ? std::vector{text->file} : workload::find_job_traces(trace.prefix).files;
 }
 
 std::vector<JobSource> read_jobs(Section& experiment, Architecture architecture, std::int64_t devices) {

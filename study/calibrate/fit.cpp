@@ -314,7 +314,6 @@ class NcclFitter {
         continue;
       }
       unfitted_.push_back(number);
-      if (!left.on.empty()) held_.push_back(number);
       std::erase(offered, number);
     }
     const bool any = offered.size() < before.size();
@@ -360,9 +359,10 @@ class NcclFitter {
     return unfitted;
   }
 
-  // Factors on the standard errors of the offered constants: the fit holds some constants at their start although rows
-  // depend on them, and these are known only as well as a prior says. Where two trade off, the one that moved may have
-  // moved for the other. 1 where nothing is held.
+  // Factors on the standard errors of the offered constants: those that the fit holds at their start, since the rows
+  // leave them too uncertain, are known only as well as a prior says. Of constants that trade off, whoever moved may have
+  // moved for the other, and other rows of the same machine may let the other one move. What always acts as another does
+  // is no part of it: the error is that of what they come to together. 1 where nothing is held.
   std::vector<double> growth_of_errors() const {
     const Numbers& offered = fit_.offered();
     std::vector<Column> columns = effects_of(offered);
@@ -417,7 +417,7 @@ class NcclFitter {
   Numbers stand_ins_;  // of these too: each moves for others that act as it does
   Numbers exhausted_;
   Numbers unfitted_;
-  Numbers held_;  // of these, those that rows depend on, but that have little effect for themselves
+  Numbers held_;  // of these, those that the rows leave too uncertain
 };
 
 }  // namespace

@@ -118,6 +118,17 @@ class FitLandscape {
     return (1 + (here.residuals.array() / problem_.loss_scale).square()).pow(-0.25).matrix();
   }
 
+  // Variance of a residual's error, but for `left` degrees of freedom in place of all rows, in units in which the
+  // inverse of the weighted normal equations is the covariance of the fit. That of least squares is the mean square. A
+  // loss that lets go of what is far off makes of each residual r a pull p(r), which changes as p'(r): the variance is
+  // that of the pulls over the square of the mean change (Huber, Robust Statistics, 1981, section 7.6).
+  double error_variance(const FitPoint& here, Index left) const {
+    const Eigen::ArrayXd weight = weights(here).array().square();
+    const double pulls = (weight * here.residuals.array()).square().sum();
+    const double change = problem_.loss_scale == 0 ? 1 : weight.cube().mean();  // (1 + (r / s)^2)^(-3/2)
+    return weight.mean() * pulls / (static_cast<double>(left) * change * change);
+  }
+
   // With `step` added to the coordinate, as far as the bounds let it.
   std::optional<FitPoint> beside(const FitPoint& here, Index j, double step) const {
     VectorXd at = here.at;
@@ -308,7 +319,6 @@ void judge(const FitLandscape& landscape, const FitPoint& here, const Slopes& sl
   const auto& [values, vectors] = Decomposition(slopes.normalised());
   const Index size = landscape.size();
   const Index rank = (values.array() > kUndetermined).count();
-  const double squares = landscape.weights(here).cwiseProduct(here.residuals).squaredNorm();
   const Index left = here.residuals.size() - rank;
   MatrixXd covariance = MatrixXd::Zero(size, size);
   for (Index j = 0; j < size; ++j) result.determined[place(j)] = slopes.lengths(j) > 0;
@@ -321,7 +331,7 @@ void judge(const FitLandscape& landscape, const FitPoint& here, const Slopes& sl
   }
   for (Index j = 0; j < size; ++j) {
     if (result.determined[place(j)] && left > 0)
-      result.spread[place(j)] = std::sqrt(covariance(j, j) * squares / static_cast<double>(left)) / slopes.lengths(j);
+      result.spread[place(j)] = std::sqrt(covariance(j, j) * landscape.error_variance(here, left)) / slopes.lengths(j);
     for (Index k = j + 1; k < size; ++k) {
       if (slopes.lengths(j) == 0 || slopes.lengths(k) == 0) continue;
       if (std::abs(covariance(j, k)) > kStrongCorrelation * std::sqrt(covariance(j, j) * covariance(k, k)))

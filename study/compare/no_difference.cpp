@@ -113,81 +113,92 @@ std::vector<ChangedLinks> links_of(const std::string& key, const std::vector<Cha
   return found;
 }
 
-// What keeps all of these links from being full in both fabrics; the least.
-std::optional<network::LinkCap> common_cap(const EqualPair& pair, const std::vector<ChangedLinks>& links) {
+// Links of the set that messages of the job cross.
+std::vector<ChangedLinks> crossed(const EqualPair& pair, std::vector<ChangedLinks> links) {
+  std::erase_if(links, [&](const ChangedLinks& one) {
+    return !pair.used_links.contains(without_direction(pair.second.fabric.link_classes()[one.link_class]));
+  });
+  return links;
+}
+
+// Links of a set that can never be full, in either fabric, and the least of what keeps them from it; and the others.
+struct CappedLinks {
+  std::vector<ChangedLinks> capped;
+  std::vector<ChangedLinks> others;
+  std::optional<network::LinkCap> cap;
+};
+
+// What keeps these links from being full in both fabrics; the least.
+std::optional<network::LinkCap> cap_of(const EqualPair& pair, const ChangedLinks& links) {
   std::optional<network::LinkCap> least;
-  for (const ChangedLinks& one : links)
-    for (const experiment::Experiment* side : {&pair.first, &pair.second}) {
-      const std::optional<network::LinkCap> cap = network::cap_of(side->fabric, one.link_class);
-      if (!cap || cap->together > cap->least) return std::nullopt;
-      if (!least || cap->together < least->together) least = cap;
-    }
+  for (const experiment::Experiment* side : {&pair.first, &pair.second}) {
+    const std::optional<network::LinkCap> cap = network::cap_of(side->fabric, links.link_class);
+    if (!cap || cap->together > cap->least) return std::nullopt;
+    if (!least || cap->together < least->together) least = cap;
+  }
   return least;
 }
 
-std::vector<std::string> names_of(const network::Fabric& fabric, const std::vector<ChangedLinks>& links) {
+CappedLinks capped(const EqualPair& pair, const std::vector<ChangedLinks>& links) {
+  CappedLinks result;
+  for (const ChangedLinks& one : links) {
+    const std::optional<network::LinkCap> cap = cap_of(pair, one);
+    (cap ? result.capped : result.others).push_back(one);
+    if (cap && (!result.cap || cap->together < result.cap->together)) result.cap = cap;
+  }
+  return result;
+}
+
+// "'nic', 'nic.leaf'": the classes without directions.
+std::string names_of(const network::Fabric& fabric, const std::vector<ChangedLinks>& links) {
   std::vector<std::string> names;
   for (const ChangedLinks& one : links) {
     std::string name = without_direction(fabric.link_classes()[one.link_class]);
     if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
-  return names;
+  return fmt::format("'{}'", fmt::join(names, "', '"));
 }
 
 // What of a changed operation nobody sees.
 constexpr std::string_view kHidden =
     "operations take other times, but none that the iteration waits for: others hide them";
 
+// What links that can be full do not do, behind their name.
+std::string_view unbound_text(OperationTimes operations) {
+  return operations == OperationTimes::kSame ? "bound no operation" : "bound nothing that the iteration waits for";
+}
+
 NoDifference link_reason(const EqualPair& pair, const std::string& key, const std::vector<ChangedLinks>& links) {
   const network::Fabric& fabric = pair.second.fabric;
-  const std::vector<std::string> names = names_of(fabric, links);
-  const std::string all = fmt::format("'{}'", fmt::join(names, "', '"));
-  if (std::ranges::none_of(names, [&](const std::string& name) { return pair.used_links.contains(name); }))
-    return {{key}, fmt::format("it sets the links {}, which no message of the job crosses", all), {}, false};
-  if (const std::optional<network::LinkCap> cap = common_cap(pair, links)) {
-    const std::string& by = fabric.link_keys()[cap->by];
-    return {{key},
-            fmt::format("it sets the links {}, and all that crosses these also crosses '{}', which carry {}", all,
-                        without_direction(fabric.link_classes()[cap->by]), rounded(cap->together)),
-            by.empty() || by == key ? std::string() : fmt::format("change '{}' with it", by),
-            false};
-  }
-  const std::string sets = fmt::format("it sets the links {}", all);
-  switch (pair.operations) {
-    case OperationTimes::kOther:
-      return {{key}, fmt::format("{}: {}", sets, kHidden), {}, false};
-    case OperationTimes::kSame:
-      return {{key},
-              fmt::format("{}, which bound no operation: latencies, other links or the library's own limits do", sets),
-              {},
-              false};
-    case OperationTimes::kUnknown:
-      break;
-  }
-  return {{key}, fmt::format("{}, which nothing that the iteration waits for is bound by", sets), {}, false};
+  const std::string sets = fmt::format("it sets the links {}", names_of(fabric, links));
+  const std::vector<ChangedLinks> used = crossed(pair, links);
+  if (used.empty()) return {{key}, sets + ", which no message of the job crosses", {}, false};
+  const auto& [capped_links, others, cap] = capped(pair, used);
+  if (!others.empty() && pair.operations == OperationTimes::kOther)
+    return {{key}, fmt::format("{}: {}", sets, kHidden), {}, false};
+  if (!cap)
+    return {
+        {key},
+        fmt::format(
+            "{}, which {}{}", sets, unbound_text(pair.operations),
+            pair.operations == OperationTimes::kSame ? ": latencies, other links or the library's own limits do" : ""),
+        {},
+        false};
+  const std::string& by = fabric.link_keys()[cap->by];
+  const std::string remedy = by.empty() || by == key ? std::string() : fmt::format("change '{}' with it", by);
+  const std::string narrower = fmt::format("also crosses '{}', which carry {}",
+                                           without_direction(fabric.link_classes()[cap->by]), rounded(cap->together));
+  const std::string some = fmt::format("all that crosses {} {}", names_of(fabric, capped_links), narrower);
+  const std::string text = others.empty() ? fmt::format("{}, and all that crosses these {}", sets, narrower)
+                                          : fmt::format("{}: {}, and {} {}", sets, some, names_of(fabric, others),
+                                                        unbound_text(pair.operations));
+  return {{key}, text, remedy, false, some};
 }
 
-// What `orrery list keys` says of it; "" of none.
-std::string meaning_of(const std::string& key, const std::vector<KeyDescription>& keys) {
-  const std::vector<std::string> parts = split_key_path(without_indices(key));
-  const auto is_it = [&](const KeyDescription& known) {
-    const std::vector<std::string> others = split_key_path(known.path);
-    return std::ranges::equal(others, parts, [](const std::string& other, const std::string& part) {
-      return other == part || other.starts_with('<');
-    });
-  };
-  const auto found = std::ranges::find_if(keys, is_it);
-  return found == keys.end() ? std::string() : found->meaning;
-}
-
-NoDifference other_reason(const EqualPair& pair, const std::string& key, const std::vector<KeyDescription>& keys) {
-  if (pair.operations == OperationTimes::kOther) return {{key}, std::string(kHidden), {}, false};
-  const std::string meaning = meaning_of(key, keys);
-  return {{key},
-          fmt::format("no operation that the iteration waits for depends on it{}",
-                      meaning.empty() ? std::string() : fmt::format(" here (it is: {})", meaning)),
-          {},
-          false};
+NoDifference other_reason(const EqualPair& pair, const std::string& key) {
+  const bool is_hidden = pair.operations == OperationTimes::kOther;
+  return {
+      {key}, is_hidden ? std::string(kHidden) : "no operation that the iteration waits for depends on it", {}, false};
 }
 
 void add(std::vector<NoDifference>& reasons, NoDifference reason) {
@@ -215,23 +226,17 @@ OperationTimes operation_times(const experiment::Run& first, const experiment::R
              : OperationTimes::kOther;
 }
 
-std::vector<NoDifference> why_no_difference(const EqualPair& pair, const ConfigFiles& files) {
+std::vector<NoDifference> why_no_difference(const EqualPair& pair) {
   std::vector<NoDifference> reasons;
   const std::vector<SettingDifference> changes = written_changes(pair);
   const std::vector<ChangedLinks> changed = changed_links(pair.first.fabric, pair.second.fabric);
-  std::vector<KeyDescription> keys;  // listed once, if at all
   for (const SettingDifference& change : changes) {
     if (std::optional<NoDifference> idle = idle_reason(pair, change)) {
       add(reasons, std::move(*idle));
       continue;
     }
     const std::vector<ChangedLinks> links = links_of(change.key, changed, changes.size() == 1);
-    if (!links.empty()) {
-      add(reasons, link_reason(pair, change.key, links));
-      continue;
-    }
-    if (keys.empty()) keys = experiment::describe_configuration(files);
-    add(reasons, other_reason(pair, change.key, keys));
+    add(reasons, links.empty() ? other_reason(pair, change.key) : link_reason(pair, change.key, links));
   }
   return reasons;
 }
@@ -244,7 +249,11 @@ std::vector<NoDifference> why_no_difference(const experiment::RunRequest& first,
   const experiment::Experiment of_second = experiment::load_experiment(second.file, second.settings, files, told);
   std::set<std::string> used = used_links(first_run);
   used.merge(used_links(second_run));
-  return why_no_difference({of_first, of_second, std::move(used), operation_times(first_run, second_run)}, files);
+  return why_no_difference({of_first, of_second, std::move(used), operation_times(first_run, second_run)});
+}
+
+std::string short_text(const NoDifference& one) {
+  return fmt::format("{}{}{}", one.cap.empty() ? one.reason : one.cap, one.remedy.empty() ? "" : "; ", one.remedy);
 }
 
 std::string to_text(const NoDifference& one) {

@@ -20,6 +20,7 @@ struct NoDifference {
   std::string reason;
   std::string remedy;    // what to change in their place, or with them; may be empty
   bool is_idle = false;  // the configuration says so by itself, whatever the job does
+  std::string cap{};  // the reason where a narrower link is in the way, in few words: what it is, and what it carries
 };
 
 // Whether the operations of two runs take the same times.
@@ -35,12 +36,15 @@ struct EqualPair {
 };
 
 // A reason for every key that differs; keys for people only have none. Empty where no key differs.
-std::vector<NoDifference> why_no_difference(const EqualPair& pair, const ConfigFiles& files);
+std::vector<NoDifference> why_no_difference(const EqualPair& pair);
 
 // The same of two runs, whose experiments are read once more.
 std::vector<NoDifference> why_no_difference(const experiment::RunRequest& first, const experiment::Run& first_run,
                                             const experiment::RunRequest& second, const experiment::Run& second_run,
                                             const ConfigFiles& files);
+
+// "reason; remedy", with the cap alone for the reason where there is one.
+std::string short_text(const NoDifference& one);
 
 // "KEY, KEY: reason; remedy".
 std::string to_text(const NoDifference& one);

@@ -62,15 +62,66 @@ std::vector<NoDifference> reasons_of(const Sweep& sweep, std::span<const SweepPo
   for (const std::size_t point : {pair.first, pair.second})
     if (points[point].ran())
       for (const auto& [name, utilisation] : points[point].figures->links) used.insert(name);
-  return why_no_difference({first, second, std::move(used)}, files);
+  return why_no_difference({first, second, std::move(used)});
 }
 
-Problem warning_of(const SweepAxis& axis, std::size_t choice, std::string_view where, const NoDifference& reason) {
+// Neighbouring values of an axis that are equal for one reason.
+struct EqualValues {
+  std::size_t first = 0, last = 0;  // of the axis's choices
+  std::string where;                // "" where that holds in all points
+  NoDifference reason;
+};
+
+// One that goes on from the last one is part of it.
+void add(std::vector<EqualValues>& equal, EqualValues next) {
+  const auto goes_on = [&](const EqualValues& one) {
+    return one.last == next.first && one.where.empty() && next.where.empty() &&
+           to_text(one.reason) == to_text(next.reason);
+  };
+  if (const auto before = std::ranges::find_if(equal, goes_on); before != equal.end())
+    before->last = next.last;
+  else
+    equal.push_back(std::move(next));
+}
+
+// Why, with the key where the name of the axis does not say it.
+std::string reason_text(const SweepAxis& axis, const NoDifference& reason) {
+  const std::string& key = reason.keys.front();
+  const bool is_named = reason.keys.size() == 1 && (key == axis.name || key.ends_with("." + axis.name));
+  return is_named ? short_text(reason) : to_text(reason);
+}
+
+Problem warning_of(const SweepAxis& axis, const EqualValues& equal) {
+  std::string values;
+  for (std::size_t i = equal.first; i <= equal.last; ++i)
+    values += fmt::format("{}'{}'", i == equal.first ? "" : i == equal.last ? " and " : ", ", axis.choices[i].label);
   return {Severity::kWarning,
-          axis.choices[choice + 1].where,
-          fmt::format("{} '{}' and '{}' take equally long{}: {}", axis.name, axis.choices[choice].label,
-                      axis.choices[choice + 1].label, where, to_text(reason)),
+          axis.choices[equal.first + 1].where,
+          fmt::format("{} {} take equally long{}: {}", axis.name, values, equal.where, reason_text(axis, equal.reason)),
           {}};
+}
+
+// Of one axis.
+std::vector<EqualValues> equal_values_of(const Sweep& sweep, std::size_t axis, std::span<const SweepPoint> points,
+                                         bool has_results, const ConfigFiles& files) {
+  std::vector<EqualValues> equal;
+  const std::vector<Line> lines = lines_along(sweep, axis);
+  for (std::size_t choice = 0; choice + 1 < sweep.axes[axis].choices.size() && equal.size() < kMostTold; ++choice) {
+    std::vector<Neighbours> pairs = neighbours_in(lines, choice);
+    std::erase_if(pairs, [&](const Neighbours& pair) {
+      return !could_run(points[pair.first]) || !could_run(points[pair.second]);
+    });
+    const std::size_t all = pairs.size();
+    std::erase_if(pairs, [&](const Neighbours& pair) {
+      return has_results && !take_equally_long(points[pair.first], points[pair.second]);
+    });
+    if (pairs.empty()) continue;
+    const std::vector<NoDifference> reasons = reasons_of(sweep, points, pairs.front(), files);
+    if (!has_results && !std::ranges::all_of(reasons, &NoDifference::is_idle)) continue;
+    const std::string where = pairs.size() == all ? "" : fmt::format(" in {} of {} points", pairs.size(), all);
+    for (const NoDifference& reason : reasons) add(equal, {choice, choice + 1, where, reason});
+  }
+  return equal;
 }
 
 }  // namespace
@@ -78,27 +129,9 @@ Problem warning_of(const SweepAxis& axis, std::size_t choice, std::string_view w
 std::vector<Problem> equal_values(const Sweep& sweep, std::span<const SweepPoint> points, const ConfigFiles& files) {
   const bool has_results = std::ranges::any_of(points, &SweepPoint::ran);
   std::vector<Problem> told;
-  for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis) {
-    const std::vector<Line> lines = lines_along(sweep, axis);
-    for (std::size_t choice = 0; choice + 1 < sweep.axes[axis].choices.size(); ++choice) {
-      std::vector<Neighbours> pairs = neighbours_in(lines, choice);
-      std::erase_if(pairs, [&](const Neighbours& pair) {
-        return !could_run(points[pair.first]) || !could_run(points[pair.second]);
-      });
-      const std::size_t all = pairs.size();
-      std::erase_if(pairs, [&](const Neighbours& pair) {
-        return has_results && !take_equally_long(points[pair.first], points[pair.second]);
-      });
-      if (pairs.empty()) continue;
-      const std::vector<NoDifference> reasons = reasons_of(sweep, points, pairs.front(), files);
-      if (!has_results && !std::ranges::all_of(reasons, &NoDifference::is_idle)) continue;
-      const std::string where = pairs.size() == all ? "" : fmt::format(" in {} of {} points", pairs.size(), all);
-      for (const NoDifference& reason : reasons) {
-        if (told.size() == kMostTold) return told;
-        told.push_back(warning_of(sweep.axes[axis], choice, where, reason));
-      }
-    }
-  }
+  for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis)
+    for (const EqualValues& equal : equal_values_of(sweep, axis, points, has_results, files))
+      if (told.size() < kMostTold) told.push_back(warning_of(sweep.axes[axis], equal));
   return told;
 }
 

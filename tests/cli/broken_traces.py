@@ -224,6 +224,43 @@ GROUP_FILES = [
         {"comm_group.json": "{\"a\": [0]}", "rank.0.et": CALLS_A, "rank.1.et": CALLS_A}, answers=True),
 ]
 
+
+
+def roles(what, content, *message, **files):
+    return Row(what, 2, list(message), files={"rank.roles.json": content, "rank.0.et": CALLS_A, "rank.1.et": ABSENT,
+                                              "groups.json": "{\"a\": [0], \"b\": [1]}", **files})
+
+
+ROLE = '{"trace": 0, "groups": ["%s"], "peers": []}'
+ROLES = '{"schema": "orrery.roles/1", "ranks": [\n' + ROLE % "a" + ",\n" + ROLE % "b" + "\n]}\n"
+
+SHARED = [
+    roles("A file of roles that is no JSON", "rank 0\n", "rank.roles.json:1:1: error: not JSON"),
+    roles("A file of roles that is a list", "[]", "rank.roles.json:1:1: error: no file of roles", "hint: expected {\"schema\""),
+    roles("A file of roles without its schema", ROLES.replace("orrery.roles/1", "roles"),
+          "rank.roles.json:1:1: error: no file of roles"),
+    roles("A file of roles without ranks", '{"schema": "orrery.roles/1", "ranks": []}', "error: there are no ranks"),
+    roles("A role that is a number", ROLES.replace(ROLE % "b", "1"), "rank.roles.json:3:", "error: rank 1: is not an object"),
+    roles("A role without a trace", ROLES.replace('{"trace": 0, "groups": ["b"]', '{"groups": ["b"]'),
+          "rank.roles.json:3:1: error: rank 1: 'trace' is not a rank"),
+    roles("A role whose trace is that of a later rank", ROLES.replace('0, "groups": ["a"]', '1, "groups": ["a"]'),
+          "rank.roles.json:2:1: error: rank 0: 'trace' is a later rank"),
+    roles("A role with a number for a group", ROLES.replace('"b"', "7"),
+          "rank.roles.json:3:1: error: rank 1: 'groups' is not a list of names"),
+    roles("A role with a name for a peer", ROLES.replace('["b"], "peers": []', '["b"], "peers": ["b"]'),
+          "rank.roles.json:3:1: error: rank 1: 'peers' is not a list of ranks"),
+    roles("A role with a group too many", ROLES.replace('"b"', '"b", "a"'),
+          "rank.roles.json: error: rank 1 has 2 groups, and the trace of rank 0, which it shares, has 1"),
+    roles("A role with a peer that its trace has not", ROLES.replace('["b"], "peers": []', '["b"], "peers": [0]'),
+          "rank.roles.json: error: rank 1 has 1 peer, and the trace of rank 0, which it shares, has 0"),
+    roles("A role on a group that is not defined", ROLES.replace('"b"', '"c"'), "rank.0.et: error: communicator \"c\" is not defined"),
+    roles("A role on a group of others", ROLES.replace('"b"', '"a"'),
+          "rank.0.et: error: collective on communicator \"a\" by a rank that is not a member"),
+    roles("A role whose trace is not there", ROLES.replace('0, "groups": ["b"]', '1, "groups": ["b"]'),
+          "rank.roles.json: error: rank 1 has the trace of rank 1, and there is no rank.1.et"),
+    roles("A trace that no role has", ROLES, "rank.1.et: error: no rank has this trace", **{"rank.1.et": CALLS_A}),
+]
+
 TOGETHER = [
     disagree("Collectives of different kinds", trace_of(call()), trace_of(call(comm_type=ALL_GATHER)), "call 1",
              "all_reduce of 1048576 bytes",
@@ -304,4 +341,4 @@ TOGETHER = [
         {"rank.0.et": trace_of(without(call(), "comm_size"))}, answers=True),
 ]
 
-ROWS = FILES + NODES + GROUP_FILES + TOGETHER
+ROWS = FILES + NODES + GROUP_FILES + SHARED + TOGETHER

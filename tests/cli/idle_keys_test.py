@@ -56,6 +56,24 @@ def check_capped(program, checks, folder):
                  checked.stdout + checked.stderr)
 
 
+def check_capped_in_part(program, checks, folder):
+    """Behind two units of 32 nodes a NIC of 400 Gb/s, 50 GB/s, is behind a slot of 63 GB/s, of which messages get 48. The
+    links between leaves and spines have the bandwidth of NICs too, and messages cross them; theirs is no slot of one node."""
+    (folder / "units.yaml").write_text(SMALL_JOB.replace("dgx-a100", "dgx-superpod").replace("nodes: 2", "nodes: 64")
+                                       .replace("data: 2", "data: rest").replace("global: 16", "global: 64"))
+    same = program.run(["compare", "units.yaml", "--vs", f"{NIC}=800 Gb/s"], folder)
+    text = text_of(same)
+    checks.check("no difference in the iteration time" in text and "'nic.leaf-up'" in text, "it sets links of leaves, too", text)
+    checks.check("also crosses 'pcie', which carry 48 GB/s" in text and
+                 "change 'cluster.node.nics.host_bandwidth' with it" in text, "compare names the slot of those behind it", text)
+    (folder / "units-sweep.yaml").write_text(SWEEP.replace("job.yaml", "units.yaml").format(
+        key=NIC, values="400 Gb/s, 800 Gb/s, 1600 Gb/s"))
+    sweep = program.run(["sweep", "units-sweep.yaml"], folder)
+    warnings = [line for line in sweep.stderr.splitlines() if "take equally long" in line]
+    checks.check(len(warnings) == 1 and "'400 Gb/s', '800 Gb/s' and '1600 Gb/s' take equally long" in warnings[0] and
+                 "host_bandwidth" in warnings[0], "a sweep says it once of all values", sweep.stderr)
+
+
 def check_uncrossed(program, checks, folder):
     """One node: nothing crosses the NICs. Two nodes with tensor parallelism within: all crosses one of the two."""
     alone = program.run(["compare", "job.yaml", "--nodes", "1", "--set", "workload.parallel.data=1", "--vs",
@@ -109,7 +127,7 @@ def main():
     with scratch_folder() as name:
         folder = Path(name)
         (folder / "job.yaml").write_text(SMALL_JOB)
-        for check in (check_capped, check_uncrossed, check_overruled, check_software, check_sweep_view):
+        for check in (check_capped, check_capped_in_part, check_uncrossed, check_overruled, check_software, check_sweep_view):
             check(program, checks, folder)
     return checks.exit_code()
 

@@ -56,23 +56,38 @@ def check_as_imported(program, checks, folder):
                      (direct.get("iteration_time_s"), replayed.get("iteration_time_s")))
         checked = program.run(["check", "job.yaml"], folder)
         checks.check(checked.code == 0, "check", checked.stderr)
+        checks.check(direct.get("communicators") == replayed.get("communicators"), f"{name}: its groups by name")
+        each = program.run(["workload", "import", name, "--out", name + ".each", "--per-rank", *options], folder)
+        checks.check(each.code == 0, "imported with a trace for each rank", each.stderr)
+        of_each = run(program, checks, folder, f"{{chakra: {{prefix: {name}.each/rank}}}}", nodes)
+        checks.check(direct.get("iteration_time_s") == of_each.get("iteration_time_s"), f"{name}: as a trace for each rank")
 
 
 def check_many_ranks(program, checks, folder):
-    """9,216 ranks with one program: nobody writes them out."""
+    """9,216 ranks with one program: nobody writes them out, and an import is one trace and who has it."""
     (folder / "big.txt").write_text(simai(9216, 3))
     before = set(folder.iterdir())
     result = run(program, checks, folder, "{layers: big.txt}", 1152)
     checks.check(result.get("ranks") == 9216, "all ranks", result.get("ranks"))
     checks.check(set(folder.iterdir()) - before <= {folder / "job.yaml"}, "no files of ranks")
+    imported = program.run(["workload", "import", "big.txt", "--out", "big"], folder)
+    checks.check(imported.code == 0 and "9216 ranks (1 different graph" in imported.stdout and "in 1 file" in imported.stdout,
+                 "imported", imported.stdout + imported.stderr)
+    checks.check([file.name for file in (folder / "big").glob("*.et")] == ["rank.0.et"], "as one trace")
+    replayed = run(program, checks, folder, "{chakra: {prefix: big/rank}}", 1152)
+    checks.check(replayed.get("iteration_time_s") == result.get("iteration_time_s"), "that takes as long",
+                 (replayed.get("iteration_time_s"), result.get("iteration_time_s")))
+    inspected = program.run(["workload", "inspect", "big/rank", "--json", "-"], folder)
+    checks.check(json.loads(inspected.stdout)["ranks"] == 9216, "inspected", inspected.stderr)
+    checks.check(program.run(["workload", "lint", "big/rank"], folder).code == 0, "and sound")
     # Three layers of 3 us and 1 us of update, with three all-reduces each, cannot take less than what they compute.
     checks.check(result.get("iteration_time_s", 0) > 9e-6, "it computes", result.get("iteration_time_s"))
 
 
 def check_size_first(program, checks, folder):
-    """300 layers on 1,024 ranks are more than 100 MB of traces, which is said before they are written."""
+    """300 layers on 1,024 ranks are more than 100 MB of traces, one for each, which is said before they are written."""
     (folder / "wide.txt").write_text(simai(1024, 300))
-    done = program.run(["workload", "import", "wide.txt", "--out", "wide"], folder)
+    done = program.run(["workload", "import", "wide.txt", "--out", "wide", "--per-rank"], folder)
     warning = done.stderr.find("the traces of 1024 ranks are about")
     checks.check(done.code == 0 and warning >= 0, "says how much", done.stderr[-600:])
     checks.check("workload: {layers: wide.txt}" in done.stderr, "and what needs no files", done.stderr[-600:])

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
@@ -17,6 +18,7 @@
 #include "study/benchmark/question.h"
 #include "study/benchmark/study.h"
 #include "tests/shipped_files.h"
+#include "tests/scatter.h"
 
 using namespace orrery;
 using namespace orrery::collectives;
@@ -125,6 +127,29 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// How a constant comes out of fits of many logs of one machine, by the path of the constant.
+struct Scatter {
+  std::vector<double> values;
+  std::vector<double> errors;  // standard errors, in the unit of the values
+};
+
+// Fits to `draws` logs, whose times are those of `truth` but for an error of each row.
+std::map<std::string, Scatter> scatter_of(const CalibrationData& truth, double error, std::size_t draws) {
+  std::map<std::string, Scatter> scatter;
+  std::uint64_t state = 7;
+  for (std::size_t draw = 0; draw < draws; ++draw) {
+    std::vector<CalibrationRow> rows = truth.rows;
+    for (CalibrationRow& row : rows) row.seconds *= std::exp(error * testing::standard_normal(state));
+    for (const FittedNcclConstant& fitted : fit_nccl_constants(truth, rows).fitted) {
+      if (fitted.gives_way) continue;
+      Scatter& one = scatter[std::string(nccl_constant_entries()[fitted.number].path)];
+      one.values.push_back(fitted.after);
+      one.errors.push_back(fitted.spread * std::max(fitted.before, fitted.after));
+    }
+  }
+  return scatter;
+}
+
 struct RealTable {
   const char* name;
   const char* cluster;
@@ -166,6 +191,47 @@ TEST_CASE("perturbed constants are found again from the log that they made") {
     // In a log of nccl-tests times are whole 10 ns of 10 us and more, so off by up to 0.1 %.
     for (const CalibratedRow& row : calibrated(c.machine, log_of(table)).rows)
       CHECK(row.after == Approx(row.measured.seconds).epsilon(0.002));
+  }
+}
+
+TEST_CASE("standard errors are how far the constants of other logs of the same machine scatter") {
+  constexpr std::size_t kDraws = 100;
+  struct Case {
+    Machine machine;
+    Constants constants;
+    std::vector<const char*> apart;       // what rows tell from everything else
+    std::vector<const char*> traded_off;  // what may have moved for constants that are left out as too uncertain
+  };
+  const std::vector<Case> cases = {
+      {{"dgx-a100", "1"},
+       {{"base.ring.ll", "9 us"}, {"efficiency.ring", "88 %"}},
+       {"base.ring.ll"},
+       {"efficiency.ring", "ll_cap.ampere.one_node", "chunk.ring_cost"}},
+      {{"dgx-a100", "2"},
+       {{"base.tree.ll", "9 us"}, {"base.tree.simple", "12 us"}, {"efficiency.tree", "85 %"}, {"chunk.cost", "5 us"}},
+       {"base.tree.ll", "base.ring.ll", "efficiency.tree", "chunk.cost"},
+       {}},
+  };
+  for (const Case& c : cases) {
+    const CollectiveTable table = simulated(c.machine, c.constants, "all_reduce");
+    const auto scatter = scatter_of(calibrated(c.machine, json_of(table)).data, 0.005, kDraws);
+    const auto ratio = [&](const char* path) {
+      const Scatter& one = scatter.at(path);
+      REQUIRE(one.values.size() == kDraws);
+      return testing::mean_of(one.errors) / testing::deviation_of(one.values);
+    };
+    // The deviation of 100 draws is itself known to 1 / sqrt(200), 7 %.
+    for (const char* path : c.apart) {
+      INFO(c.machine.nodes << " nodes: " << path);
+      CHECK(ratio(path) == Approx(1).margin(0.2));
+    }
+    // In some of the logs the other constant is no longer too uncertain, and moves: with an error that knew nothing of
+    // it, 0.3 of the deviation. Where it does not, the error that allows for it is on the safe side.
+    for (const char* path : c.traded_off) {
+      INFO(c.machine.nodes << " nodes: " << path);
+      CHECK(ratio(path) > 0.9);
+      CHECK(ratio(path) < 2);
+    }
   }
 }
 

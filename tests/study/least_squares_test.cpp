@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "study/calibrate/least_squares.h"
+#include "tests/scatter.h"
 
 using namespace orrery;
 using namespace orrery::study;
@@ -206,6 +207,37 @@ TEST_CASE("the spread of a mean is its standard error") {
   const FitResult linear = fit({{"mean", 0, -100, 100, 0, 0.5}}, 4, residuals);
   CHECK(linear.values[0] == Approx(5).epsilon(1e-9));
   CHECK(linear.spread[0] == Approx(std::sqrt(5.0 / 3) / 0.5).epsilon(1e-5));
+}
+
+TEST_CASE("standard errors are how far fits of other measurements scatter, of constants that trade off and of others") {
+  // Lines through 24 points whose errors are 3 % of a normal distribution: x around 0 tells intercept and slope apart;
+  // around 3 they correlate by -0.98, around 30 by -0.9998. Both losses; one that lets go of outliers scatters more.
+  constexpr std::size_t kRows = 24, kDraws = 400;
+  constexpr double kError = 0.03;
+  for (const double middle : {0.0, 3.0, 30.0})
+    for (const double loss_scale : {0.0, 2.0}) {
+      INFO("middle " << middle << ", loss " << loss_scale);
+      std::uint64_t random = 7;
+      std::array<std::vector<double>, 2> values, errors;
+      for (std::size_t draw = 0; draw < kDraws; ++draw) {
+        std::vector<double> x, y;
+        for (std::size_t i = 0; i < kRows; ++i) {
+          x.push_back(middle + 2 * static_cast<double>(i) / (kRows - 1) - 1);
+          y.push_back(4 + 2 * x.back() + kError * testing::standard_normal(random));
+        }
+        const Residuals residuals = [&](std::span<const double> line, std::span<double> out) {
+          for (std::size_t i = 0; i < kRows; ++i) out[i] = (line[0] + line[1] * x[i] - y[i]) / kError;
+        };
+        const FitResult result = fit({{"intercept", 3}, {"slope", 1}}, kRows, residuals, loss_scale);
+        for (std::size_t k = 0; k < 2; ++k) {
+          values[k].push_back(result.values[k]);
+          errors[k].push_back(result.spread[k] * result.values[k]);
+        }
+      }
+      // The deviation of 400 draws is itself known to 1 / sqrt(800), 3.5 %.
+      for (std::size_t k = 0; k < 2; ++k)
+        CHECK(testing::mean_of(errors[k]) / testing::deviation_of(values[k]) == Approx(1).margin(0.07));
+    }
 }
 
 TEST_CASE("one measurement determines a constant, but not its error") {

@@ -13,10 +13,10 @@
 
 #include "core/assert.h"
 #include "core/config/quantity_text.h"
-#include "core/in_parallel.h"
 #include "core/files/input_files.h"
-#include "core/sha256.h"
 #include "core/files/read_file.h"
+#include "core/in_parallel.h"
+#include "core/sha256.h"
 #include "workload/graph/builder.h"
 #include "workload/graph/content_pool.h"
 #include "workload/graph/findings.h"
@@ -25,6 +25,7 @@
 #include "workload/traces/files.h"
 #include "workload/traces/groups.h"
 #include "workload/traces/rank_trace.h"
+#include "workload/traces/roles.h"
 
 namespace orrery::workload {
 namespace {
@@ -35,18 +36,30 @@ constexpr std::size_t kUndefinedNamed = 10;
 // Slots of one communicator are not merged yet.
 class Binder {
  public:
-  Binder(RankId rank, std::uint32_t ranks, const RankTrace& trace, const ExecutionGraph& graph,
+  // `role`: what the rank calls groups and peers in place of the trace; null: what the trace does.
+  Binder(RankId rank, std::uint32_t ranks, const RankTrace& trace, const RankRole* role, const ExecutionGraph& graph,
          const NodeLabels& labels, const CommunicatorNames& names, Findings& findings)
-      : rank_(rank), ranks_(ranks), trace_(trace), graph_(graph), labels_(labels), names_(names), findings_(findings) {}
+      : rank_(rank),
+        ranks_(ranks),
+        trace_(trace),
+        communicators_(role == nullptr ? trace.communicators : role->groups),
+        peers_(role == nullptr ? trace.peers : role->peers),
+        says_own_rank_(role == nullptr && !trace.own_ranks.empty()),
+        graph_(graph),
+        labels_(labels),
+        names_(names),
+        findings_(findings) {}
 
-  RankBinding bind() {
+  // `details` are those of a rank that has the same trace, if there is one.
+  RankBinding bind(std::shared_ptr<RankDetails> details) {
     RankBinding binding;
     for (std::uint32_t slot = 0; slot < graph_.communicator_slots(); ++slot)
       binding.communicators.push_back(communicator(slot));
-    for (const std::int64_t peer : trace_.peers)
+    for (const std::int64_t peer : peers_)
       binding.peers.push_back(RankId(peer >= 0 && peer < ranks_ ? static_cast<std::uint32_t>(peer) : 0));
     binding.shared_details =
-        std::make_shared<RankDetails>(RankDetails{trace_.tags, trace_.roots, std::string(findings_.file())});
+        details ? std::move(details)
+                : std::make_shared<RankDetails>(RankDetails{trace_.tags, trace_.roots, std::string(findings_.file())});
     for (const NodeId node : graph_.transfers()) check_transfer(node);
     if (!binding.roots().empty())
       for (const NodeId node : graph_.collectives())
@@ -58,7 +71,7 @@ class Binder {
   std::string rank_named() const { return fmt::format("rank {}", index_of(rank_)); }
 
   GroupId communicator(std::uint32_t slot) {
-    const std::string& name = trace_.communicators[slot];
+    const std::string& name = communicators_[slot];
     const std::string first = labels_.describe(graph_.calls(slot).front());
     const std::optional<GroupId> group = names_.find(name);
     if (!group && ++undefined_ > kUndefinedNamed) {
@@ -77,7 +90,7 @@ class Binder {
 
   void check_transfer(NodeId node) {
     const bool is_send = graph_.kind(node) == NodeKind::kSend;
-    const std::int64_t peer = trace_.peers[graph_.peer_slot(node)];
+    const std::int64_t peer = peers_[graph_.peer_slot(node)];
     const std::string_view attribute = is_send ? "comm_dst" : "comm_src";
     if (peer < 0 || peer >= ranks_)
       findings_.error(
@@ -86,7 +99,7 @@ class Binder {
     else if (peer == index_of(rank_))
       findings_.error(fmt::format("{} is the rank itself", attribute),
                       fmt::format("{} on {}", labels_.describe(node), rank_named()));
-    const std::int64_t own = trace_.own_ranks.empty() ? -1 : trace_.own_ranks[graph_.transfer_index(node)];
+    const std::int64_t own = says_own_rank_ ? trace_.own_ranks[graph_.transfer_index(node)] : -1;
     if (own == -1 || own == index_of(rank_)) return;
     findings_.error(fmt::format("{} is not the rank whose trace this is", is_send ? "comm_src" : "comm_dst"),
                     fmt::format("{} on {} ({})", labels_.describe(node), rank_named(), own));
@@ -104,6 +117,9 @@ class Binder {
   RankId rank_;
   std::uint32_t ranks_;
   const RankTrace& trace_;
+  const std::vector<std::string>& communicators_;
+  const std::vector<std::int64_t>& peers_;
+  bool says_own_rank_;
   const ExecutionGraph& graph_;
   const NodeLabels& labels_;
   const CommunicatorNames& names_;
@@ -118,22 +134,26 @@ class JobLoader {
 
   // Nothing when there are errors.
   std::optional<Job> load(const LoadProgress& progress) {
-    files_ = find_trace_files(source_.prefix);
+    job_ = find_job_traces(source_.prefix);
+    if (!job_.roles_file.empty()) note_input(job_.roles_file);
     const TraceSet traces{source_.prefix, world()};
     CommunicatorNames names(traces, source_.groups.value_or(""), reader_);
     read_groups_file(traces, names);
-    for (std::uint32_t rank = 0; rank < files_.size();) rank = read_traces(rank, progress);
-    for (std::uint32_t rank = 0; rank < files_.size(); ++rank) {
+    for (std::uint32_t file = 0; file < file_count();) file = read_traces(file, progress);
+    for (std::uint32_t rank = 0; rank < world(); ++rank) {
+      of_rank_.push_back(std::move(of_file_[job_.file_of_rank[rank]]));
+      of_file_[job_.file_of_rank[rank]] = Findings(of_rank_.back().file());
       check_world(rank, traces);
+      check_role(rank);
       declare_groups(rank, names);
     }
     // A broken groups file would make every communicator unknown.
     const bool groups_are_whole = !diagnostics_.has_errors();
-    for (std::uint32_t rank = 0; rank < files_.size(); ++rank)
-      for (const std::string& name : traces_[trace_of_rank_[rank]].trace.communicators)
+    for (std::uint32_t rank = 0; rank < world(); ++rank)
+      for (const std::string& name : job_.roles.empty() ? trace_of(rank).trace.communicators : job_.roles[rank].groups)
         names.note_call(name, RankId(rank));
     if (groups_are_whole && reader_ == TraceReader::kInspect) names.define_unknown(diagnostics_);
-    for (std::uint32_t rank = 0; groups_are_whole && rank < files_.size(); ++rank) bind(rank, names);
+    for (std::uint32_t rank = 0; groups_are_whole && rank < world(); ++rank) bind(rank, names);
     warn_of_lonely_collectives();
     report_findings();
     if (groups_are_whole) warn_of_unused_groups(names);
@@ -149,9 +169,12 @@ class JobLoader {
     std::uint32_t labels = 0;
     bool has_graph = false;
     bool is_shared = false;
+    std::shared_ptr<RankDetails> details{};  // of ranks in roles, which share them
   };
 
-  std::uint32_t world() const { return static_cast<std::uint32_t>(files_.size()); }
+  std::uint32_t world() const { return static_cast<std::uint32_t>(job_.file_of_rank.size()); }
+  std::uint32_t file_count() const { return static_cast<std::uint32_t>(job_.files.size()); }
+  Loaded& trace_of(std::uint32_t rank) { return traces_[trace_of_file_[job_.file_of_rank[rank]]]; }
 
   void read_groups_file(const TraceSet& traces, CommunicatorNames& names) {
     if (!source_.groups) return;
@@ -176,47 +199,48 @@ class JobLoader {
     constexpr std::uint32_t kMostFiles = 256;
     std::uintmax_t bytes = 0;
     std::uint32_t end = first;
-    while (end < world() && (end - first < hardware_threads() || (bytes < kMostBytes && end - first < kMostFiles))) {
+    while (end < file_count() &&
+           (end - first < hardware_threads() || (bytes < kMostBytes && end - first < kMostFiles))) {
       std::error_code code;
-      const std::uintmax_t size = std::filesystem::file_size(files_[end++], code);
+      const std::uintmax_t size = std::filesystem::file_size(job_.files[end++], code);
       if (!code) bytes += size;
     }
     return end;
   }
 
-  // Reads the traces of some ranks from `first` on, on several threads, and takes what they hold in order of the ranks.
-  // Returns the rank behind them.
+  // Reads some files from `first` on, on several threads, and takes what they hold in their order. Returns the number
+  // of the file behind them.
   std::uint32_t read_traces(std::uint32_t first, const LoadProgress& progress) {
     const std::uint32_t end = batch_end(first);
     std::vector<FileContent> contents(end - first);
     in_parallel(contents.size(), hardware_threads(), [&](std::size_t i) {
       try {
-        contents[i].bytes = read_file(files_[first + i]);
+        contents[i].bytes = read_file(job_.files[first + i]);
         Sha256 hash;
         hash.add(contents[i].bytes);
         contents[i].sha256 = hash.finish();
-        note_input(files_[first + i], InputKind::kData, contents[i].sha256);
+        note_input(job_.files[first + i], InputKind::kData, contents[i].sha256);
       } catch (const InputError& error) {
         contents[i].failure = error;
       }
     });
-    std::vector<std::uint32_t> first_of;  // of each content that is new: its rank
+    std::vector<std::uint32_t> first_of;  // of each content that is new: its file
     const std::size_t known = traces_.size();
     std::uint32_t seen = first;
     const auto tell = [&](std::uint64_t, std::uint64_t) {
       ++seen;
-      if (progress) progress(seen, world());
+      if (progress) progress(seen, file_count());
     };
-    for (std::uint32_t rank = first; rank < end; ++rank) {
-      if (take_content(rank, contents[rank - first]))
-        first_of.push_back(rank);
+    for (std::uint32_t file = first; file < end; ++file) {
+      if (take_content(file, contents[file - first]))
+        first_of.push_back(file);
       else
         tell(1, 1);
     }
     const auto decode = [&](std::size_t i) {
       std::string& bytes = contents[first_of[i] - first].bytes;
-      const std::string& file = files_[first_of[i]];
-      const std::uint32_t number = trace_of_rank_[first_of[i]];
+      const std::string& file = job_.files[first_of[i]];
+      const std::uint32_t number = trace_of_file_[first_of[i]];
       Loaded& loaded = traces_[number];
       const bool times_are_content = source_.host == HostTimes::kTimestamps;
       std::optional<TraceModels::Alike> alike;
@@ -236,25 +260,25 @@ class JobLoader {
     return end;
   }
 
-  // Whether nobody before the rank has the content.
-  bool take_content(std::uint32_t rank, FileContent& content) {
-    of_rank_.emplace_back(files_[rank]);
+  // Whether no file before it has the content.
+  bool take_content(std::uint32_t file, FileContent& content) {
+    of_file_.emplace_back(job_.files[file]);
     const auto next = static_cast<std::uint32_t>(traces_.size());
-    trace_of_rank_.push_back(next);
+    trace_of_file_.push_back(next);
     bool is_new = false;
     if (content.failure) {
-      of_rank_.back().take(*content.failure);
+      of_file_.back().take(*content.failure);
     } else {
       const auto [known, is_first] = by_content_.try_emplace(std::move(content.sha256), next);
-      trace_of_rank_.back() = known->second;
+      trace_of_file_.back() = known->second;
       is_new = is_first;
       if (!is_new) content.bytes = {};
     }
-    if (trace_of_rank_.back() == next) traces_.push_back({RankTrace(files_[rank])});
+    if (trace_of_file_.back() == next) traces_.push_back({RankTrace(job_.files[file])});
     return is_new;
   }
 
-  // In the order of the ranks, so that graphs are numbered as they come; a model may be the trace of a later rank.
+  // In the order of the files, so that graphs are numbered as they come; a model may be the trace of a later one.
   void share(Loaded& loaded) {
     if (std::exchange(loaded.is_shared, true)) return;
     if (loaded.model) {
@@ -274,26 +298,43 @@ class JobLoader {
 
   // The world is the number of files, unless a trace knows better: the last rank's file would not be missed.
   void check_world(std::uint32_t rank, const TraceSet& traces) {
-    const std::optional<std::uint64_t> world = traces_[trace_of_rank_[rank]].trace.world;
+    const std::optional<std::uint64_t> world = trace_of(rank).trace.world;
     if (!world || *world == traces.ranks) return;
     of_rank_[rank].error(fmt::format("the trace is of a world of {}", *world), traces.differs_from(*world),
                          TraceSet::kHint);
   }
 
+  // A role names as many groups and peers as the trace does.
+  void check_role(std::uint32_t rank) {
+    if (job_.roles.empty() || !trace_of(rank).has_graph) return;
+    const RankTrace& trace = trace_of(rank).trace;
+    const RankRole& role = job_.roles[rank];
+    const auto check = [&](std::size_t found, std::size_t expected, const char* what) {
+      if (found == expected) return;
+      diagnostics_.error({job_.roles_file},
+                         fmt::format("rank {} has {}, and the trace of rank {}, which it shares, has {}", rank,
+                                     counted(found, what), role.trace, expected),
+                         "one of the two files is that of another job");
+    };
+    check(role.groups.size(), trace.communicators.size(), "group");
+    check(role.peers.size(), trace.peers.size(), "peer");
+  }
+
   void declare_groups(std::uint32_t rank, CommunicatorNames& names) {
-    for (const ProcessGroup& group : traces_[trace_of_rank_[rank]].trace.process_groups)
-      names.add(group, of_rank_[rank]);
+    for (const ProcessGroup& group : trace_of(rank).trace.process_groups) names.add(group, of_rank_[rank]);
   }
 
   void bind(std::uint32_t rank, CommunicatorNames& names) {
-    const Loaded& loaded = traces_[trace_of_rank_[rank]];
+    Loaded& loaded = trace_of(rank);
     bindings_.emplace_back();
     if (!loaded.has_graph) return;
+    const RankRole* role = job_.roles.empty() ? nullptr : &job_.roles[rank];
     RankBinding& binding = bindings_.back();
-    binding = Binder(RankId(rank), world(), loaded.trace, graphs_[loaded.graph], labels_[loaded.labels], names,
+    binding = Binder(RankId(rank), world(), loaded.trace, role, graphs_[loaded.graph], labels_[loaded.labels], names,
                      of_rank_[rank])
-                  .bind();
-    for (std::size_t slot = 0; slot < binding.communicators.size(); ++slot)
+                  .bind(loaded.details);
+    if (role != nullptr) loaded.details = binding.shared_details;
+    for (std::size_t slot = 0; role == nullptr && slot < binding.communicators.size(); ++slot)
       names.describe(binding.communicators[slot], loaded.trace.descriptions[slot]);
     for (std::size_t slot = 0; slot < binding.communicators.size(); ++slot)
       if (const auto& involved = loaded.trace.involved[slot])
@@ -360,8 +401,8 @@ class JobLoader {
 
   void report_findings() {
     std::vector<RankFindings> findings;
-    for (std::uint32_t rank = 0; rank < files_.size(); ++rank) {
-      findings.push_back({rank, &traces_[trace_of_rank_[rank]].trace.findings});
+    for (std::uint32_t rank = 0; rank < world(); ++rank) {
+      findings.push_back({rank, &trace_of(rank).trace.findings});
       findings.push_back({rank, &of_rank_[rank]});
     }
     report(findings, true, diagnostics_);
@@ -398,11 +439,12 @@ class JobLoader {
   const ChakraSource& source_;
   TraceReader reader_;
   Diagnostics& diagnostics_;
-  std::vector<std::string> files_;                   // by rank
+  JobTraces job_;
   std::vector<Loaded> traces_;                       // of distinct content
-  std::vector<std::uint32_t> trace_of_rank_;         // into traces_
+  std::vector<std::uint32_t> trace_of_file_;         // into traces_
   std::map<std::string, std::uint32_t> by_content_;  // by SHA-256
   TraceModels models_;                               // by index into traces_
+  std::vector<Findings> of_file_;                    // why files cannot be read
   std::vector<Findings> of_rank_;                    // what depends on the rank
   std::vector<RankBinding> bindings_;
   std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> merged_;

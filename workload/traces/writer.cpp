@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -19,10 +18,12 @@
 #include "core/error.h"
 #include "core/files/folder_lock.h"
 #include "core/files/output_file.h"
+#include "core/files/read_file.h"
 #include "core/utf8.h"
 #include "workload/chakra/chakra.pb.h"
 #include "workload/traces/files.h"
 #include "workload/traces/node.h"
+#include "workload/traces/roles.h"
 
 namespace orrery::workload {
 namespace {
@@ -287,13 +288,63 @@ void make_directory(const std::filesystem::path& directory) {
     throw InputError({directory.string()}, "is a file, expected a directory");
 }
 
-// A trace of another form, or of a rank that this job has not, would be read as part of it.
-void refuse_other_traces(const std::filesystem::path& prefix, std::uint32_t ranks) {
+// By their own names, which nobody but this program has to read; by numbers where names do not tell them apart.
+CommunicatorNaming name_by_names(std::span<const Communicator> communicators) {
+  CommunicatorNaming naming{{""}, std::vector<std::string>(communicators.size())};
+  std::set<std::string> names = {""};
+  for (std::size_t i = 1; i < communicators.size(); ++i) {
+    naming.keys.push_back(utf8_of(communicators[i].name));
+    if (!names.insert(naming.keys.back()).second) return name_communicators(communicators);
+  }
+  return naming;
+}
+
+// Which ranks get traces, and how these call communicators.
+struct TracePlan {
+  CommunicatorNaming naming;
+  std::vector<RankRole> roles;       // by rank; empty: each has a trace of its own
+  std::vector<std::uint32_t> ranks;  // that have traces, by graph
+};
+
+// Of ranks that are alike, the first has the trace of all; where no two are alike, every rank has one.
+TracePlan plan_of(const Job& job, TraceEach each) {
+  TracePlan plan;
+  if (each == TraceEach::kRole) {
+    plan.naming = name_by_names(job.communicators);
+    plan.roles = roles_of(job, plan.naming.keys);
+  }
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
+    if (plan.roles.empty() || plan.roles[rank].trace == rank) plan.ranks.push_back(rank);
+  if (plan.ranks.size() == job.ranks.size()) plan = {name_communicators(job.communicators), {}, std::move(plan.ranks)};
+  // One graph and one set of labels after the other, so that one encoded graph is held at a time.
+  std::ranges::stable_sort(
+      plan.ranks, {}, [&](std::uint32_t rank) { return std::pair(job.ranks[rank].graph, job.ranks[rank].labels); });
+  return plan;
+}
+
+// A trace of another form, or of a rank that this job has not, would be read as part of it; so would a file of roles.
+void refuse_other_traces(const std::filesystem::path& prefix, const Job& job, const TracePlan& plan) {
+  const std::set<std::uint32_t> ranks(plan.ranks.begin(), plan.ranks.end());
   for (const TraceFile& file : list_trace_files(prefix.string()))
-    if (file.rank >= ranks || file.path != trace_path(prefix, file.rank))
-      throw InputError({file.path},
-                       fmt::format("is a trace of the same name, of another job: this one has {} ranks", ranks),
-                       "write to another directory, or remove the old traces");
+    if (!ranks.contains(file.rank) || file.path != trace_path(prefix, file.rank))
+      throw InputError(
+          {file.path},
+          plan.roles.empty() || file.rank >= job.ranks.size()
+              ? fmt::format("is a trace of the same name, of another job: this one has {} ranks", job.ranks.size())
+              : fmt::format("is a trace of the same name, of another job: in this one rank {} shares that "
+                            "of rank {}",
+                            file.rank, plan.roles[file.rank].trace),
+          "write to another directory, or remove the old traces");
+  const std::string roles = roles_file_of(prefix.string());
+  if (plan.roles.empty() && !is_missing(roles))
+    throw InputError({roles}, "says which ranks share traces, of another job: in this one each has its own",
+                     "write to another directory, or remove the old traces");
+}
+
+void write_roles(OutputFile& file, std::span<const RankRole> roles) {
+  file.write(fmt::format("{{\"schema\": \"{}\", \"ranks\": [", kRolesSchema));
+  for (const RankRole& role : roles) file.write((&role == roles.data() ? "\n  " : ",\n  ") + to_text(role));
+  file.write("\n]}\n");
 }
 
 // {"1": [0, 1], ...} in the order of the GroupIds.
@@ -308,18 +359,10 @@ void write_groups(OutputFile& file, const Job& job, const CommunicatorNaming& na
   file.write(job.communicators.size() > 1 ? "\n}\n" : "}\n");
 }
 
-// Ranks of one graph and one set of labels one after the other, so that one encoded graph is held at a time.
-std::vector<std::uint32_t> ranks_by_graph(const Job& job) {
-  std::vector<std::uint32_t> ranks(job.ranks.size());
-  std::iota(ranks.begin(), ranks.end(), 0U);
-  std::ranges::stable_sort(
-      ranks, {}, [&](std::uint32_t rank) { return std::pair(job.ranks[rank].graph, job.ranks[rank].labels); });
-  return ranks;
-}
-
 }  // namespace
 
-ChakraSource write_job(const Job& job, const std::filesystem::path& directory, const std::string& stem) {
+ChakraSource write_job(const Job& job, const std::filesystem::path& directory, const std::string& stem,
+                       TraceEach each) {
   if (stem.empty() || stem.find('/') != std::string::npos || stem.find('\0') != std::string::npos)
     throw InputError({directory.string()}, fmt::format("invalid file name \"{}\"", printable(stem)),
                      "rank r becomes <name>.<r>.et");
@@ -327,37 +370,38 @@ ChakraSource write_job(const Job& job, const std::filesystem::path& directory, c
   const std::filesystem::path prefix = directory / stem;
   const std::string groups = (directory / "groups.json").string();
   lock_folder(directory.empty() ? "." : directory.string());
-  refuse_other_traces(prefix, static_cast<std::uint32_t>(job.ranks.size()));
+  const TracePlan plan = plan_of(job, each);
+  refuse_other_traces(prefix, job, plan);
 
-  const CommunicatorNaming naming = name_communicators(job.communicators);
   OutputFiles files;
-  files.add(groups, [&](OutputFile& file) { write_groups(file, job, naming); });
+  files.add(groups, [&](OutputFile& file) { write_groups(file, job, plan.naming); });
+  if (!plan.roles.empty())
+    files.add(roles_file_of(prefix.string()), [&](OutputFile& file) { write_roles(file, plan.roles); });
   std::unique_ptr<const EncodedGraph> graph;
   const RankBinding* encoded = nullptr;
-  for (const std::uint32_t rank : ranks_by_graph(job)) {
+  for (const std::uint32_t rank : plan.ranks) {
     const RankBinding& binding = job.ranks[rank];
     if (encoded == nullptr || encoded->graph != binding.graph || encoded->labels != binding.labels) {
       graph.reset();
       graph = std::make_unique<EncodedGraph>(job.graph(RankId(rank)), job.labels_of(RankId(rank)));
       encoded = &binding;
     }
-    files.add(trace_path(prefix, rank), [&](OutputFile& file) { graph->write(file, job, RankId(rank), naming); });
+    files.add(trace_path(prefix, rank), [&](OutputFile& file) { graph->write(file, job, RankId(rank), plan.naming); });
   }
   files.commit(trace_path(prefix, 0));
   return {.prefix = prefix.string(), .groups = groups};
 }
 
-std::uint64_t bytes_of_traces(const Job& job) {
-  const CommunicatorNaming naming = name_communicators(job.communicators);
-  const std::vector<std::uint32_t> ranks = ranks_by_graph(job);
+std::uint64_t bytes_of_traces(const Job& job, TraceEach each) {
+  const TracePlan plan = plan_of(job, each);
   const auto same = [&](std::uint32_t a, std::uint32_t b) {
     return job.ranks[a].graph == job.ranks[b].graph && job.ranks[a].labels == job.ranks[b].labels;
   };
   std::uint64_t bytes = 0;
-  for (auto first = ranks.begin(); first != ranks.end();) {
-    const auto end = std::find_if(first, ranks.end(), [&](std::uint32_t rank) { return !same(*first, rank); });
+  for (auto first = plan.ranks.begin(); first != plan.ranks.end();) {
+    const auto end = std::find_if(first, plan.ranks.end(), [&](std::uint32_t rank) { return !same(*first, rank); });
     const EncodedGraph graph(job.graph(RankId(*first)), job.labels_of(RankId(*first)));
-    bytes += graph.size(job, RankId(*first), naming) * static_cast<std::uint64_t>(end - first);
+    bytes += graph.size(job, RankId(*first), plan.naming) * static_cast<std::uint64_t>(end - first);
     first = end;
   }
   return bytes;

@@ -15,6 +15,7 @@
 #include "tests/workload/traces/same_job.h"
 #include "tests/workload/traces/trace_builder.h"
 #include "workload/graph/builder.h"
+#include "workload/traces/files.h"
 
 using namespace orrery;
 using namespace orrery::workload;
@@ -46,13 +47,15 @@ Job small_job() { return job_of({{.kind = NodeKind::kCompute, .duration = Durati
 std::map<std::string, std::string> files_in(const std::string& directory) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(directory))
-    if (!entry.is_symlink()) files[entry.path().filename().string()] = read_file(entry.path().string(), {.is_noted = false});
+    if (!entry.is_symlink())
+      files[entry.path().filename().string()] = read_file(entry.path().string(), {.is_noted = false});
   return files;
 }
 
-std::string writing(const Job& job, const std::filesystem::path& directory, const std::string& stem) {
+std::string writing(const Job& job, const std::filesystem::path& directory, const std::string& stem,
+                    TraceEach each = TraceEach::kRank) {
   try {
-    write_job(job, directory, stem);
+    write_job(job, directory, stem, each);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -104,6 +107,65 @@ TEST_CASE("jobs of a grid of ranks are the same after writing and reading, and w
     CHECK(files_in(directory.path("a")) == files_in(directory.path("b")));
   }
   CHECK(compared > 50);
+}
+
+TEST_CASE("ranks that are alike share a trace, and the job that is read is the same") {
+  std::mt19937_64 random(6);
+  int compared = 0, fewer = 0;
+  for (int i = 0; i < 200; ++i) {
+    const bool is_grid = i % 2 == 0;
+    const Job job =
+        is_grid ? random_grid_job(random) : random_mixed_job(random, 2 + static_cast<std::uint32_t>(i) % 5, 20);
+    if (sends_to_itself(job)) continue;  // no trace may say that
+    ++compared;
+    const ScratchDirectory directory;
+    const Job again = load(write_job(job, directory.path("a"), "x", TraceEach::kRole));
+    REQUIRE(difference(job, again) == "");
+    const std::size_t files = list_trace_files(directory.path("a/x")).size();
+    CHECK(std::filesystem::exists(directory.path("a/x.roles.json")) == (files < job.ranks.size()));
+    if (files < job.ranks.size()) ++fewer;
+    // Ranks that are read may be alike where those written were not, as of tags that are all 0; not any further.
+    const Job third = load(write_job(again, directory.path("b"), "x", TraceEach::kRole));
+    REQUIRE(difference(job, third) == "");
+    CHECK(list_trace_files(directory.path("b/x")).size() <= files);
+    write_job(third, directory.path("c"), "x", TraceEach::kRole);
+    CHECK(files_in(directory.path("b")) == files_in(directory.path("c")));
+  }
+  CHECK(compared > 100);
+  CHECK(fewer > 20);
+}
+
+TEST_CASE("a file of roles names what each rank calls groups and peers, in the order of the trace") {
+  // Four ranks in pairs: each reduces with its neighbour, then with all, and sends to the rank two further on.
+  GraphBuilder builder;
+  builder.add({.kind = NodeKind::kCollective, .bytes = Bytes(8), .slot = 1});
+  builder.add({.kind = NodeKind::kCollective, .bytes = Bytes(8), .slot = 0});
+  builder.add({.kind = NodeKind::kSend, .bytes = Bytes(8), .slot = 0});
+  builder.add({.kind = NodeKind::kReceive, .bytes = Bytes(8), .slot = 0});
+  Job job;
+  job.graphs.push_back(std::move(builder).build());
+  job.labels.emplace_back(std::vector<NodeLabel>{{0, "pair"}, {1, "all"}, {2, "to"}, {3, "from"}});
+  const std::vector<RankId> all = {RankId{0}, RankId{1}, RankId{2}, RankId{3}};
+  job.communicators = {{"world", all}, {"even", {all[0], all[1]}}, {"odd \"pair\"", {all[2], all[3]}}};
+  for (std::uint32_t rank = 0; rank < 4; ++rank)
+    job.ranks.push_back(
+        {.graph = 0, .communicators = {GroupId(0), GroupId(1 + rank / 2)}, .peers = {RankId((rank + 2) % 4)}});
+  const ScratchDirectory directory;
+  const ChakraSource source = write_job(job, directory.path("out"), "x", TraceEach::kRole);
+  CHECK(read_file(directory.path("out/x.roles.json")) == R"({"schema": "orrery.roles/1", "ranks": [
+  {"trace": 0, "groups": ["even",""], "peers": [2]},
+  {"trace": 0, "groups": ["even",""], "peers": [3]},
+  {"trace": 0, "groups": ["odd \"pair\"",""], "peers": [0]},
+  {"trace": 0, "groups": ["odd \"pair\"",""], "peers": [1]}
+]}
+)");
+  CHECK(list_trace_files(source.prefix).size() == 1);
+  CHECK(difference(job, load(source)) == "");
+  // A trace for each rank in the same place, and the other way round, would be read as part of another job.
+  CHECK_THAT(writing(job, directory.path("out"), "x"), Contains("x.roles.json: error: says which ranks share traces"));
+  write_job(job, directory.path("each"), "x");
+  CHECK_THAT(writing(job, directory.path("each"), "x", TraceEach::kRole),
+             Contains("x.1.et: error: is a trace of the same name") && Contains("rank 1 shares that of rank 0"));
 }
 
 TEST_CASE("ranks share graphs after reading as they did before writing") {
