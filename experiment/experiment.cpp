@@ -223,7 +223,24 @@ void read_perturb(Section& section, ExperimentKeys& experiment) {
   });
 }
 
+// Of a tree in which every key stands, whether anybody has set it or not.
+constexpr const char* kResolved = "resolved";
+
+bool is_resolved(const ConfigValue& root) {
+  const ConfigEntry* written = root.find(kResolved);
+  return root.is_resolved || (written != nullptr && written->value.scalar == "true");
+}
+
+void mark_resolved(ConfigValue& root) {
+  if (root.find(kResolved) == nullptr)
+    root.entries.push_back(
+        {kResolved, root.where, {ConfigValue::Kind::kScalar, root.where, "true", {}, {}}, "default"});
+}
+
 void read_notes(Section& section) {
+  section.note(kResolved,
+               "true where orrery has written all keys of an experiment out, in results: no key that changes "
+               "nothing is a warning then; leave it out of what you write");
   section.note("name", "a label for people; Orrery does not use it");
   section.note("source", "sources of the figures, for people");
 }
@@ -389,7 +406,7 @@ void read_machine(Section& section, ExperimentKeys& experiment) {
 Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFiles& files, Diagnostics& diagnostics,
                      void (*read)(Section&, ExperimentKeys&)) {
   ConfigContext context(files, diagnostics);
-  if (!root.is_resolved) context.set_own_file(file);
+  if (!is_resolved(root)) context.set_own_file(file);
   context.set_paths([&files] {
     std::vector<std::string> paths;
     for (const KeyDescription& key : describe_configuration(files)) paths.push_back(key.path);
@@ -398,6 +415,7 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
   ExperimentKeys keys;
   read_config(root, context, [&](Section& section) { read(section, keys); });
   diagnostics.throw_if_errors();
+  mark_resolved(root);
   std::vector<MachineKind> machines = machines_of(keys);
   std::unique_ptr<const system::NcclLibrary> nccl;
   system::CollectiveOptions& collectives = keys.simulation.collectives;

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <numeric>
-#include <queue>
+#include <optional>
 #include <string_view>
-#include <tuple>
+#include <utility>
 
 #include "core/assert.h"
 
@@ -35,8 +34,8 @@ network::LogicalDimension logical_dimension(const network::Fabric& fabric, std::
 
 // Of kProbe bytes `probe` is what the links of a dimension take.
 Duration time_along(Duration probe, Bytes bytes) {
-  return Duration(static_cast<std::int64_t>((Int128{probe.count()} * bytes.count() + kProbe.count() - 1) /
-                                            kProbe.count()));
+  return Duration(
+      static_cast<std::int64_t>((Int128{probe.count()} * bytes.count() + kProbe.count() - 1) / kProbe.count()));
 }
 
 struct Load {
@@ -98,27 +97,79 @@ std::vector<Stage> stages_of(CollectiveKind kind, std::span<const Load> dimensio
   return up;
 }
 
-// When the last chunk is through, where each dimension serves one at a time, in the order in which they come.
+// Chunks on their way through the dimensions. Each dimension has so many of them at a time, in the order in which they
+// come, which share its links.
+class ChunkFlow {
+ public:
+  ChunkFlow(std::vector<std::vector<Stage>> stages, std::size_t dimensions, std::uint32_t active)
+      : stages_(std::move(stages)), at_(stages_.size()), queues_(dimensions), active_(active) {}
+
+  // When the last one is through.
+  Duration finish() {
+    for (std::size_t chunk = 0; chunk < stages_.size(); ++chunk) enter(chunk);
+    Duration now{};
+    for (;;) {
+      std::optional<Duration> step;
+      for (const std::vector<Part>& queue : queues_)
+        for (std::size_t i = 0; i < served(queue); ++i)
+          step = std::min(step.value_or(Duration::max()), times(queue[i].left, served(queue)));
+      if (!step) return now;
+      now = saturating_add(now, *step);
+      advance(*step);
+    }
+  }
+
+ private:
+  struct Part {
+    std::size_t chunk = 0;
+    Duration left{};  // with all of the dimension for it
+  };
+
+  std::size_t served(const std::vector<Part>& queue) const { return std::min<std::size_t>(queue.size(), active_); }
+
+  static Duration times(Duration time, std::size_t count) {
+    const Int128 product = Int128{time.count()} * static_cast<std::int64_t>(count);
+    return Duration(static_cast<std::int64_t>(std::min<Int128>(product, Duration::max().count())));
+  }
+
+  void enter(std::size_t chunk) {
+    if (at_[chunk] == stages_[chunk].size()) return;
+    const Stage& stage = stages_[chunk][at_[chunk]];
+    queues_[stage.dimension].push_back({chunk, stage.time});
+  }
+
+  void advance(Duration step) {
+    std::vector<std::size_t> through;
+    for (std::vector<Part>& queue : queues_) {
+      const auto count = static_cast<std::int64_t>(served(queue));
+      for (std::int64_t i = 0; i < count; ++i) {
+        Duration& left = queue[static_cast<std::size_t>(i)].left;
+        left -= std::min(left, Duration((step.count() + count - 1) / count));
+      }
+      std::erase_if(queue, [&](const Part& part) {
+        if (part.left == Duration::zero()) through.push_back(part.chunk);
+        return part.left == Duration::zero();
+      });
+    }
+    std::ranges::sort(through);
+    for (const std::size_t chunk : through) {
+      ++at_[chunk];
+      enter(chunk);
+    }
+  }
+
+  std::vector<std::vector<Stage>> stages_;  // by chunk
+  std::vector<std::size_t> at_;             // by chunk: the stage that it is at
+  std::vector<std::vector<Part>> queues_;   // by dimension, those that are served first
+  std::uint32_t active_;
+};
+
 Duration finish_of(CollectiveKind kind, std::span<const Load> dimensions, const Orders& orders, Bytes bytes,
-                   std::span<const Duration> probes) {
-  using Arrival = std::tuple<Duration, std::uint32_t, std::size_t>;  // time, chunk, stage
-  std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals;
+                   std::span<const Duration> probes, std::uint32_t active) {
   std::vector<std::vector<Stage>> stages;
-  for (std::uint32_t chunk = 0; chunk < orders.size(); ++chunk) {
-    stages.push_back(stages_of(kind, dimensions, orders[chunk], bytes, probes));
-    arrivals.emplace(Duration::zero(), chunk, 0);
-  }
-  std::vector<Duration> free(probes.size());
-  Duration finish{};
-  while (!arrivals.empty()) {
-    const auto [time, chunk, stage] = arrivals.top();
-    arrivals.pop();
-    const auto& [dimension, service] = stages[chunk][stage];
-    free[dimension] = saturating_add(std::max(free[dimension], time), service);
-    finish = std::max(finish, free[dimension]);
-    if (stage + 1 < stages[chunk].size()) arrivals.emplace(free[dimension], chunk, stage + 1);
-  }
-  return finish;
+  for (const std::vector<std::uint32_t>& order : orders)
+    stages.push_back(stages_of(kind, dimensions, order, bytes, probes));
+  return ChunkFlow(std::move(stages), probes.size(), active).finish();
 }
 
 }  // namespace
@@ -138,16 +189,15 @@ std::vector<network::LogicalDimension> collective_dimensions(const network::Fabr
 
 std::vector<std::vector<std::uint32_t>> balanced_orders(CollectiveKind kind, std::span<const PlanAxis> axes,
                                                         Bytes bytes, std::uint32_t chunks,
-                                                        std::span<const Duration> probes) {
+                                                        std::span<const Duration> probes, std::uint32_t active) {
   const std::vector<Load> dimensions = no_loads(axes);
   std::vector<std::vector<std::uint32_t>> orders = themis_orders(dimensions, bytes, chunks, probes);
   std::vector<std::uint32_t> own;
   for (const Load& load : dimensions) own.push_back(load.dimension);
   const std::vector<std::vector<std::uint32_t>> baseline(chunks, own);
   // Latencies are not part of it: what is saved has to be more than they may cost.
-  const Duration unchanged = finish_of(kind, dimensions, baseline, bytes, probes);
-  if (finish_of(kind, dimensions, orders, bytes, probes) < unchanged - unchanged / 100)
-    return orders;
+  const Duration unchanged = finish_of(kind, dimensions, baseline, bytes, probes, active);
+  if (finish_of(kind, dimensions, orders, bytes, probes, active) < unchanged - unchanged / 100) return orders;
   return {};
 }
 

@@ -32,10 +32,10 @@ inline constexpr Bytes kProbe{std::int64_t{1} << 30};
 // al., "Themis: a network bandwidth-aware collective scheduling policy for distributed training of DL models", ISCA
 // 2022.
 //
-// Empty where the order of `axes` is as good for all chunks: each dimension serves one chunk at a time then, in the
+// Empty where the order of `axes` is as good for all chunks: each dimension serves `active` chunks at a time then, in the
 // order in which they come, and the last is through no later. `kind`: all-reduce, reduce-scatter or all-gather.
 std::vector<std::vector<std::uint32_t>> balanced_orders(CollectiveKind kind, std::span<const collectives::PlanAxis> axes,
                                                         Bytes bytes, std::uint32_t chunks,
-                                                        std::span<const Duration> probes);
+                                                        std::span<const Duration> probes, std::uint32_t active = 1);
 
 }  // namespace orrery::system

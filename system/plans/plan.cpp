@@ -202,7 +202,8 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   std::vector<std::vector<std::uint32_t>> orders(1);
   if (options.order == DimensionOrder::kThemis && may_reorder(request.kind) && plan.chunks > 1 && has_shards) {
     auto balanced =
-        balanced_orders(request.kind, axes, chunk, plan.chunks, probe_dimensions(axes, layout, algorithms, place));
+        balanced_orders(request.kind, axes, chunk, plan.chunks, probe_dimensions(axes, layout, algorithms, place),
+                        options.active_chunks);
     plan.balance = balanced.empty() ? CollectivePlan::Balance::kNone : CollectivePlan::Balance::kOrders;
     if (!balanced.empty()) orders = std::move(balanced);
   }

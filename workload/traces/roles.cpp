@@ -28,9 +28,9 @@ bool is_rank(const json& value) { return value.is_number_unsigned() && value.get
 
 // The member of an entry, null where it has none.
 const json& member(const json& entry, const char* key) {
-  static const json kNone;
+  static const json kNull;
   const auto found = entry.find(key);
-  return found == entry.end() ? kNone : *found;
+  return found == entry.end() ? kNull : *found;
 }
 
 bool is_list(const json& list, bool (*is_right)(const json&)) {
@@ -202,7 +202,8 @@ std::string roles_file_of(std::string_view prefix) { return fmt::format("{}.role
 JobTraces find_job_traces(const std::string& prefix) {
   const std::string file = roles_file_of(prefix);
   if (!is_missing(file)) return traces_of_roles(prefix, file);
-  JobTraces traces{.files = find_trace_files(prefix)};
+  JobTraces traces;
+  traces.files = find_trace_files(prefix);
   traces.file_of_rank.resize(traces.files.size());
   std::iota(traces.file_of_rank.begin(), traces.file_of_rank.end(), 0U);
   return traces;
