@@ -144,6 +144,9 @@ int search(const SearchCommandOptions& options, const Session& session) {
   check_file("--write", options.write);
   refuse_same_file({"--write", options.write}, {"--json", session.outputs.json});
   refuse_same_file({"--write", options.write}, {"--html", session.outputs.html});
+  if (!session.outputs.out.empty())
+    for (const char* file : {"/result.json", "/summary.txt"})
+      refuse_same_file({"--write", options.write}, {"--out", session.outputs.out + file});
   SearchSpace space;
   study::SearchRequest request = request_of(options, space, session);
   if (space.nodes.empty() && !options.objective.empty())
@@ -162,8 +165,7 @@ int search(const SearchCommandOptions& options, const Session& session) {
   std::vector<study::SizedSearch> sizes;
   try {
     sizes = search_space(request, space, objective, session);
-  } catch (const InputError&) {
-    if (!interruption.came()) throw;
+  } catch (const study::SearchStopped&) {
     spdlog::error("error: interrupted before any plan was simulated");
     return interruption.exit_code();
   }

@@ -232,9 +232,8 @@ bool is_resolved(const ConfigValue& root) {
 }
 
 void mark_resolved(ConfigValue& root) {
-  if (root.find(kResolved) == nullptr)
-    root.entries.push_back(
-        {kResolved, root.where, {ConfigValue::Kind::kScalar, root.where, "true", {}, {}}, "default"});
+  std::erase_if(root.entries, [](const ConfigEntry& entry) { return entry.key == kResolved; });
+  root.entries.push_back({kResolved, root.where, {ConfigValue::Kind::kScalar, root.where, "true", {}, {}}, "default"});
 }
 
 void read_notes(Section& section) {

@@ -221,6 +221,14 @@ class Searcher {
   }
 
   bool is_wanted(const Plan& plan) const {
+    for (std::size_t key = 0; key < kPlanKeyCount; ++key) {
+      const std::vector<std::int64_t>& allowed = request_.ranges[key];
+      if (!allowed.empty() && std::ranges::find(allowed, plan.values[key]) == allowed.end()) return false;
+    }
+    return meets_constraints(plan);
+  }
+
+  bool meets_constraints(const Plan& plan) const {
     const auto value_of = [&](std::string_view name) -> std::optional<NamedValue> {
       const std::optional<PlanKey> key = plan_key_named(name);
       return key ? std::optional(named_value(value_text(*key, plan[*key]))) : std::nullopt;
@@ -244,7 +252,7 @@ class Searcher {
   // All plans: those that fit, and why the others do not.
   void sort_out() {
     std::vector<Plan> plans = all_plans(training_of(*base_), base_->fabric.device_count(), request_.ranges);
-    std::erase_if(plans, [&](const Plan& plan) { return !is_wanted(plan); });
+    std::erase_if(plans, [&](const Plan& plan) { return !meets_constraints(plan); });
     search_.plans = plans.size();
     warn_of_values(plans);
     const std::vector<Checked> checked = check(plans);
@@ -320,9 +328,10 @@ class Searcher {
     if (search_.given_refusal) return;
     const workload::TrainingSpec& training = training_of(*base_);
     if (training.parallel.ranks() != base_->fabric.device_count()) {
-      search_.given_refusal =
-          fmt::format("it has {} for {}", counted(static_cast<std::uint64_t>(training.parallel.ranks()), "rank"),
-                      counted(base_->fabric.device_count(), "device"));
+      const std::string devices = counted(base_->fabric.device_count(), "device");
+      const auto ranks = static_cast<std::uint64_t>(training.parallel.ranks());
+      search_.given_refusal = ranks == 1 ? "it has no degrees of parallelism for the " + devices
+                                         : fmt::format("it has {} for {}", counted(ranks, "rank"), devices);
       return;
     }
     if (const std::string refusal = refusal_of(training); !refusal.empty()) {
@@ -385,8 +394,10 @@ class Searcher {
         });
     for (const FoundPlan* plan : plans)
       if (plan->time && plan->bound > *plan->time) search_.bounds_hold = false;
-    tried_ += plans.size();
-    left_ -= plans.size();
+    const auto tried =
+        static_cast<std::size_t>(std::ranges::count_if(plans, [](const FoundPlan* plan) { return is_tried(*plan); }));
+    tried_ += tried;
+    left_ -= tried;
   }
 
   void simulate() {
@@ -394,6 +405,7 @@ class Searcher {
     simulate(neighbours(), std::min(kNeighbours, left_ / 2));
     std::vector<FoundPlan*> plans = promising();
     for (; !plans.empty() && left_ > 0 && !is_stopped(); plans = promising()) simulate(std::move(plans), kRound);
+    search_.spent_budget = !plans.empty() && left_ == 0;
     search_.is_complete = plans.empty() || left_ == 0;
   }
 
@@ -437,9 +449,7 @@ class Searcher {
   }
 
   [[noreturn]] void refuse_all() const {
-    if (!search_.is_complete)
-      throw InputError({request_.file}, "the search was stopped before any plan was simulated",
-                       "a plan of its own that fills the cluster is simulated first");
+    if (!search_.is_complete) throw SearchStopped({request_.file});
     if (search_.plans == 0)
       throw InputError({request_.file}, fmt::format("no plan fills the {}{}", search_.devices, ranges_text()),
                        "give --vary, --fix or --where other values, or take another number of nodes");

@@ -64,6 +64,7 @@ struct Search {
   std::int64_t device_count = 0;
   bool is_complete = true;                // else it was stopped, and `found` has the best so far
   bool knows_all = true;                  // else it was stopped before all plans were checked
+  bool spent_budget = false;              // though plans are left that may be among the best
   std::size_t plans = 0;                  // that fill the cluster
   std::vector<RefusedPlans> refused;      // the most first
   std::size_t too_large = 0;              // of those that are left: beyond the memory
@@ -92,7 +93,15 @@ struct Search {
 // `phase` is what is being done.
 using SearchProgress = std::function<void(std::string_view phase, std::uint64_t done, std::uint64_t total)>;
 
-// Throws InputError: of the experiment, where no plan fits, and where it was stopped before any was simulated.
+// A search was stopped before any plan was simulated.
+class SearchStopped : public InputError {
+ public:
+  explicit SearchStopped(Location where)
+      : InputError(std::move(where), "the search was stopped before any plan was simulated",
+                   "a plan of its own that fills the cluster is simulated first") {}
+};
+
+// Throws InputError: of the experiment, and where no plan fits; SearchStopped.
 Search search_plans(const SearchRequest& request, const ConfigFiles& files, const SearchProgress& progress = {});
 
 // "tensor 8, pipeline 4, data 16": what is not as in a plan of one rank.

@@ -74,6 +74,7 @@ std::vector<SizedSearch> search_sizes(const SearchRequest& request, std::span<co
     } else {
       refused.push_back(std::move(size));
     }
+  if (keyed.empty() && request.is_stopped && request.is_stopped()) throw SearchStopped({request.file});
   if (keyed.empty()) throw InputError(std::move(refused.front().refusal));
   std::ranges::stable_sort(keyed, {}, &std::pair<double, SizedSearch>::first);
   sizes.clear();

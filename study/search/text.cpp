@@ -117,7 +117,10 @@ std::string space_text(const Search& search) {
   if (!search.knows_all)
     return fmt::format("{} plans fill them; stopped before it was known which of them fit", search.plans);
   return fmt::format("{} plans fill them, {} fit {} of memory{}", search.plans, search.found.size(),
-                     rounded(search.capacity), search.is_complete ? "" : "; stopped early");
+                     rounded(search.capacity),
+                     !search.is_complete   ? "; stopped early"
+                     : search.spent_budget ? "; the budget is spent"
+                                           : "");
 }
 
 std::string proof_text(const Search& search) {
@@ -228,6 +231,7 @@ Json search_json(const Search& search) {
                    {"device_count", search.device_count},
                    {"plans", search.plans}};
   if (!search.is_complete) document["stopped"] = true;
+  if (search.spent_budget) document["budget_spent"] = true;
   if (search.knows_all) document["fit"] = search.found.size();
   document["simulated"] = search.simulated;
   document["most_memory_bytes"] = search.capacity.count();

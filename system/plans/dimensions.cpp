@@ -34,8 +34,8 @@ network::LogicalDimension logical_dimension(const network::Fabric& fabric, std::
 
 // Of kProbe bytes `probe` is what the links of a dimension take.
 Duration time_along(Duration probe, Bytes bytes) {
-  return Duration(
-      static_cast<std::int64_t>((Int128{probe.count()} * bytes.count() + kProbe.count() - 1) / kProbe.count()));
+  const Int128 time = (Int128{probe.count()} * bytes.count() + kProbe.count() - 1) / kProbe.count();
+  return Duration(static_cast<std::int64_t>(std::min<Int128>(time, Duration::max().count())));
 }
 
 struct Load {
@@ -144,7 +144,7 @@ class ChunkFlow {
       const auto count = static_cast<std::int64_t>(served(queue));
       for (std::int64_t i = 0; i < count; ++i) {
         Duration& left = queue[static_cast<std::size_t>(i)].left;
-        left -= std::min(left, Duration((step.count() + count - 1) / count));
+        left -= std::min(left, Duration(step.count() / count + (step.count() % count != 0 ? 1 : 0)));
       }
       std::erase_if(queue, [&](const Part& part) {
         if (part.left == Duration::zero()) through.push_back(part.chunk);

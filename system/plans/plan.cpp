@@ -98,16 +98,29 @@ void append(std::vector<collectives::Phase>& phases, std::vector<collectives::Ph
   }
 }
 
-collectives::Schedule schedule_of(const collectives::Phase& phase, std::uint32_t ranks, std::vector<Bytes> bytes_of_rank,
-                                  const DimensionAlgorithm& chosen) {
-  collectives::Request request{phase.kind,   ranks,           phase.root,          phase.bytes, std::move(bytes_of_rank),
-                               std::nullopt, phase.descending, chosen.nearest_first};
+collectives::Schedule schedule_of(const collectives::Phase& phase, std::uint32_t ranks,
+                                  std::vector<Bytes> bytes_of_rank, const DimensionAlgorithm& chosen) {
+  collectives::Request request{
+      phase.kind,          ranks, phase.root, phase.bytes, std::move(bytes_of_rank), std::nullopt, phase.descending,
+      chosen.nearest_first};
   if (chosen.table != nullptr) return collectives::make_schedule(*chosen.table, std::move(request));
   return collectives::make_schedule(chosen.algorithm, std::move(request));
 }
 
-// By number of the dimension: how long its busiest link is busy with a reduce-scatter of kProbe, along the lines of the
-// first member. Whatever the algorithm sends over however many links at once counts as it is.
+// Adds the bytes that links carry in a phase of the members on the line of one of them.
+void add_line(const collectives::Phase& phase, std::size_t axis, std::uint32_t member, const CommunicatorLayout& layout,
+              const DimensionAlgorithm& chosen, const GroupPlace& place, std::map<LinkId, Bytes>& loads) {
+  std::vector<DeviceId> line;
+  for (std::uint32_t at = 0; at < layout.sizes[axis]; ++at)
+    line.push_back(place.devices[layout.member_at[layout.moved_to(member, axis, at)]]);
+  const collectives::Schedule schedule = schedule_of(phase, static_cast<std::uint32_t>(line.size()), {}, chosen);
+  for (const network::LinkLoad& load : line_traffic(schedule, line, place.fabric).loads)
+    loads[load.link] = saturating_add(loads[load.link], load.bytes);
+}
+
+// By number of the dimension: how long its busiest link is busy with a reduce-scatter of kProbe. Whatever the algorithm
+// sends over however many links at once counts as it is. Where lines differ all of them are looked at, else that of the
+// first member.
 std::vector<Duration> probe_dimensions(std::span<const collectives::PlanAxis> axes, const CommunicatorLayout& layout,
                                        std::span<const DimensionAlgorithm> algorithms, const GroupPlace& place) {
   std::vector<Duration> probes;
@@ -115,18 +128,17 @@ std::vector<Duration> probe_dimensions(std::span<const collectives::PlanAxis> ax
     while (last < axes.size() && axes[last].dimension == axes[first].dimension) ++last;
     const auto chosen = std::ranges::find(algorithms, axes[first].dimension, &DimensionAlgorithm::dimension);
     std::map<LinkId, Bytes> loads;
-    for (const collectives::Phase& phase : collectives::plan_phases(
-             CollectiveKind::kReduceScatter, axes.subspan(first, last - first), kProbe)) {
-      std::vector<DeviceId> line;
-      for (std::uint32_t at = 0; at < axes[first + phase.axis].size; ++at)
-        line.push_back(place.devices[layout.member_at[layout.moved_to(0, first + phase.axis, at)]]);
-      const collectives::Schedule schedule = schedule_of(phase, static_cast<std::uint32_t>(line.size()), {}, *chosen);
-      for (const network::LinkLoad& load : line_traffic(schedule, line, place.fabric).loads)
-        loads[load.link] = saturating_add(loads[load.link], load.bytes);
+    for (const collectives::Phase& phase :
+         collectives::plan_phases(CollectiveKind::kReduceScatter, axes.subspan(first, last - first), kProbe)) {
+      const std::size_t axis = first + phase.axis;
+      const std::uint32_t members = place.differs_by_line ? layout.size() : 1;
+      for (std::uint32_t member = 0; member < members; ++member)
+        if (layout.coordinate(member, axis) == 0) add_line(phase, axis, member, layout, *chosen, place, loads);
     }
     probes.resize(std::max<std::size_t>(probes.size(), axes[first].dimension + 1));
     for (const auto& [link, bytes] : loads)
-      probes[axes[first].dimension] = std::max(probes[axes[first].dimension], bytes / place.fabric.link(link).bandwidth);
+      probes[axes[first].dimension] =
+          std::max(probes[axes[first].dimension], bytes / place.fabric.link(link).bandwidth);
   }
   return probes;
 }
@@ -201,9 +213,8 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
       axes, [](const collectives::PlanAxis& axis) { return axis.all_reduce == collectives::AllReduceBy::kShards; });
   std::vector<std::vector<std::uint32_t>> orders(1);
   if (options.order == DimensionOrder::kThemis && may_reorder(request.kind) && plan.chunks > 1 && has_shards) {
-    auto balanced =
-        balanced_orders(request.kind, axes, chunk, plan.chunks, probe_dimensions(axes, layout, algorithms, place),
-                        options.active_chunks);
+    auto balanced = balanced_orders(request.kind, axes, chunk, plan.chunks,
+                                    probe_dimensions(axes, layout, algorithms, place), options.active_chunks);
     plan.balance = balanced.empty() ? CollectivePlan::Balance::kNone : CollectivePlan::Balance::kOrders;
     if (!balanced.empty()) orders = std::move(balanced);
   }
@@ -220,8 +231,8 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   for (collectives::Phase& phase : phases) {
     const collectives::PlanAxis& axis = axes[phase.axis];
     const auto chosen = std::ranges::find(algorithms, axis.dimension, &DimensionAlgorithm::dimension);
-    collectives::Schedule schedule = schedule_of(
-        phase, axis.size, by_position(request.bytes_of_member, layout, phase.parts), *chosen);
+    collectives::Schedule schedule =
+        schedule_of(phase, axis.size, by_position(request.bytes_of_member, layout, phase.parts), *chosen);
     plan.phases.push_back({std::move(phase), std::move(schedule)});
   }
   connect(plan.phases);

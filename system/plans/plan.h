@@ -124,6 +124,7 @@ std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const Col
 struct GroupPlace {
   const network::Fabric& fabric;
   std::span<const DeviceId> devices;  // by member
+  bool differs_by_line = false;       // lines of one dimension may take other times, and so may groups of one layout
 };
 CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
                                const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms,

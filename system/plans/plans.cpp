@@ -2,6 +2,7 @@
 #include "system/plans/plans.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -18,6 +19,22 @@ std::uint64_t rank_and_group(RankId rank, GroupId group) {
   return std::uint64_t{index_of(rank)} << 32 | index_of(group);
 }
 
+// Whether all links of a class are as fast.
+bool has_equal_links(const network::Fabric& fabric) {
+  std::map<std::uint32_t, Bandwidth> bandwidths;
+  for (std::uint32_t i = 0; i < fabric.link_count(); ++i) {
+    const network::Link& link = fabric.link(LinkId(i));
+    if (bandwidths.try_emplace(link.link_class, link.bandwidth).first->second != link.bandwidth) return false;
+  }
+  return true;
+}
+
+// Whether the plan of a call depends on more of its group than the layout.
+bool differ_by_place(const CollectiveOptions& options, const network::Fabric& fabric) {
+  return options.library == nullptr && options.order == DimensionOrder::kThemis &&
+         (!options.logical_dimensions.empty() || !has_equal_links(fabric));
+}
+
 }  // namespace
 
 CollectivePlans::CollectivePlans(const workload::Job& job, const workload::Matching& matching,
@@ -27,7 +44,8 @@ CollectivePlans::CollectivePlans(const workload::Job& job, const workload::Match
       matching_(matching),
       options_(options),
       dimensions_(collective_dimensions(fabric, options.logical_dimensions)),
-      fabric_(fabric) {
+      fabric_(fabric),
+      differ_by_place_(differ_by_place(options, fabric)) {
   if (options.library != nullptr && options.granularity == Granularity::kStep)
     throw InputError({}, "a library of collectives runs each call as one whole, not message by message",
                      "set network.granularity: phase");
@@ -98,11 +116,11 @@ const GroupLayout* CollectivePlans::group_layout(std::span<const DeviceId> devic
 
 void CollectivePlans::find_models() {
   using Model = std::tuple<const CommunicatorLayout*, const GroupLayout*, std::uint32_t,  // and list of calls
-                           std::optional<TokenExchange>>;
+                           std::optional<TokenExchange>, std::uint32_t>;
   std::map<Model, GroupId> models;
   for (std::uint32_t i = 0; i < layout_of_.size(); ++i) {
     const Model model{layout_of_[i], group_layout_of_[i], matching_.call_list(GroupId(i)),
-                      job_.communicators[i].exchange};
+                      job_.communicators[i].exchange, differ_by_place_ ? i : 0};
     model_of_.push_back(models.try_emplace(model, GroupId(i)).first->second);
   }
 }
@@ -120,7 +138,8 @@ const CollectivePlan& CollectivePlans::plan(GroupId group, std::uint32_t index) 
                     call.kind,
                     call.bytes,
                     call.root,
-                    job_.communicators[index_of(group)].exchange};
+                    job_.communicators[index_of(group)].exchange,
+                    differ_by_place_ ? index_of(group) : 0};
   const auto found = plans_.find(key);
   if (found != plans_.end()) return found->second;
   return plans_.emplace(key, make_plan(group, call)).first->second;
@@ -142,7 +161,7 @@ const CollectivePlan& CollectivePlans::uneven_plan(GroupId group, std::uint32_t 
 // Of a call whose sizes differ, CollectiveCall::bytes is the largest; a library plans it as if all were of that size.
 CollectivePlan CollectivePlans::make_plan(GroupId group, const workload::CollectiveCall& call) {
   const CommunicatorLayout& own = *layout_of_[index_of(group)];
-  const GroupPlace place{fabric_, devices(group)};
+  const GroupPlace place{fabric_, devices(group), differ_by_place_};
   const PlanRequest request{call.kind, call.bytes, call.root, call.bytes_of_member};
   const std::optional<TokenExchange>& exchange = job_.communicators[index_of(group)].exchange;
   if (options_.library != nullptr)

@@ -53,7 +53,7 @@ class CollectivePlans {
   using LayoutKey = std::tuple<std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::vector<bool>,
                                std::vector<std::uint32_t>, bool>;
   using PlanKey = std::tuple<const CommunicatorLayout*, const GroupLayout*, CollectiveKind, Bytes, std::uint32_t,
-                             std::optional<TokenExchange>>;
+                             std::optional<TokenExchange>, std::uint32_t>;
 
   void lay_out_all(const network::Fabric& fabric);
   const GroupLayout* group_layout(std::span<const DeviceId> devices, const network::Fabric& fabric, bool exchanges);
@@ -69,6 +69,7 @@ class CollectivePlans {
   const CollectiveOptions& options_;
   std::vector<network::LogicalDimension> dimensions_;
   const network::Fabric& fabric_;
+  const bool differ_by_place_;  // plans of groups of one layout may
   std::vector<std::vector<DeviceId>> devices_;
   // By sizes, dimensions, openness and positions of the members, and whether they are apart.
   std::map<LayoutKey, CommunicatorLayout> layouts_;

@@ -10,6 +10,20 @@ from orrery_program import SMALL_JOB, SOURCE, Checks, Program, scratch_folder
 
 # Nodes 0 and 1; data-parallel groups and pipeline sends cross the NICs.
 JOB = SMALL_JOB.replace("nodes: 2", "nodes: 4").replace("data: 2", "data: 4")
+# One exchange of gradients over two dimensions.
+THEMIS = """
+cluster:
+  dims:
+    - {name: package, topology: switch, size: 8, bandwidth: 200 GB/s, latency: 700 ns}
+    - {name: node, topology: switch, size: 4, bandwidth: 100 GB/s, latency: 700 ns}
+  device: a100-sxm-80gb
+collectives: {library: fixed, chunks: 16, active_chunks: 2, dimension_order: themis}
+workload:
+  model: {layers: 4, hidden: 2048, heads: 16, vocab: 32000, sequence: 512}
+  parallel: {data: 32}
+  overlap: {gradients: false}
+  batch: {global: 32}
+"""
 # Settings that say the same.
 SAME = [
     (["perturb.nodes.1.compute=1.3"], [f"perturb.ranks.{rank}.compute=1.3" for rank in range(8, 16)]),
@@ -47,8 +61,8 @@ def options(settings):
     return [word for setting in settings for word in ("--set", setting)]
 
 
-def answer(program, checks, folder, arguments):
-    done = program.run(["run", "job.yaml", *arguments, "--json", "-"], folder, seconds=60)
+def answer(program, checks, folder, arguments, experiment="job.yaml"):
+    done = program.run(["run", experiment, *arguments, "--json", "-"], folder, seconds=60)
     if not checks.check(done.code == 0 and not done.broken, " ".join(arguments), done.stderr):
         return {}
     return json.loads(done.stdout)
@@ -68,6 +82,14 @@ def check_folding(program, checks, folder):
         done = program.run(["run", "job.yaml", "--verify-fold", *options(settings)], folder, seconds=60)
         checks.check(done.code == 0 and "no operation of 32 ranks differs" in done.stderr, f"{settings} folds exactly",
                      done.stderr)
+
+
+def check_themis(program, checks, folder):
+    """Orders of dimensions look at all lines: which device has the slow link means nothing."""
+    (folder / "themis.yaml").write_text(THEMIS)
+    times = [answer(program, checks, folder, options([f"perturb.links.package.up[{device}].bandwidth=20 %"]), "themis.yaml")
+             .get("iteration_time_s") for device in (0, 5, 31)]
+    checks.check(times[0] and len(set(times)) == 1, "Themis: a slow link is as slow at any device", times)
 
 
 def check_culprit(program, checks, folder):
@@ -157,7 +179,7 @@ def main():
     with scratch_folder() as name:
         folder = type(SOURCE)(name)
         (folder / "job.yaml").write_text(JOB)
-        for check in (check_same, check_folding, check_culprit, check_cost, check_seeds, check_all_keys,
+        for check in (check_same, check_folding, check_themis, check_culprit, check_cost, check_seeds, check_all_keys,
                       check_slips, check_sweep):
             check(program, checks, folder)
     return checks.exit_code()
