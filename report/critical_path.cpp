@@ -94,7 +94,7 @@ class Walk {
   }
   RankId acting(RankId rank) const { return acting_[index_of(rank)]; }
 
-  // With the last operation of a rank that finishes last.
+  // Begins with the last operation of a rank that finishes last.
   void start() {
     std::vector<RankId> last;
     for (std::uint32_t rank = 0; rank < result_.class_of_rank.size(); ++rank)

@@ -19,7 +19,7 @@ namespace {
 
 using FileIdentity = std::pair<dev_t, ino_t>;
 
-// What a file was when it was hashed.
+// State and digest of a file at the time when it was hashed.
 struct Digest {
   off_t size = 0;
   std::int64_t modified = 0, changed = 0;  // nanoseconds
@@ -45,7 +45,7 @@ std::optional<FileIdentity> identity_of(const std::string& path) {
   return FileIdentity{status.st_dev, status.st_ino};
 }
 
-// Whether the file that was noted under a name is still there. The number of one that is gone goes to the next new file.
+// False where the file that was noted under `path` is gone. The number of one that is gone goes to the next new file.
 // A descriptor may stand for another file by now, which says nothing about the one that it stood for.
 bool may_be_there(const std::string& path, const FileIdentity& identity) {
   return path.starts_with("/dev/") || identity_of(path) == identity;

@@ -72,7 +72,7 @@ class UnfinishedList {
     return list;
   }
 
-  // By functions that a handler of signals may call.
+  // Calls async-signal-safe functions only.
   static void remove() {
     for (const Unfinished::Entry& entry : all()) {
       if (entry.kind == Unfinished::Kind::kFile) {
