@@ -210,6 +210,7 @@ class RunningSweep {
       spdlog::warn("warning: removed {} of other experiments or versions from {}", counted(others, "result"),
                    printable(out_ + "/points"));
     remove_stale_results(out_, sweep_.point_count());
+    remove_partial_files(out_);
   }
 
   // How many points are to be done here.

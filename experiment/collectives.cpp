@@ -280,6 +280,24 @@ bool has_any(const Section& section, std::span<const std::string_view> keys) {
   return std::ranges::any_of(keys, [&](std::string_view key) { return section.has(key); });
 }
 
+// Warns of a key that turns NCCL's cost model, by which the cluster would run, into the fixed library. Algorithms that
+// are named are the fixed library's business, as everyone expects; a number of chunks is not.
+void warn_of_other_library(Section& section, const LibraryHints& hints) {
+  if (section.has("library") || section.has("algorithms") || hints.machine != collectives::LibraryKind::kNccl) return;
+  const auto turns = [&](Location where, std::string_view name) {
+    section.context().diagnostics().warning(
+        std::move(where),
+        fmt::format("'{}' is of the library 'fixed': collectives run by its algorithms, no longer by NCCL's cost model",
+                    name),
+        "write 'collectives.library: fixed' if that is meant; NCCL cuts and orders messages itself");
+  };
+  const auto key = std::ranges::find_if(kFixedKeys, [&](std::string_view name) { return section.has(name); });
+  if (key != kFixedKeys.end())
+    turns(section.where(*key), *key);
+  else if (hints.asks_for_steps)
+    turns(*hints.asks_for_steps, "network.granularity: step");
+}
+
 // Keys that only the fixed library has say that it is meant.
 collectives::LibraryKind default_library(const Section& section, const LibraryHints& hints) {
   if (has_any(section, kFixedKeys) || hints.asks_for_steps) return collectives::LibraryKind::kFixed;
@@ -296,6 +314,7 @@ collectives::LibraryKind library_of(const MachineKind& machine, bool is_real_clu
 
 std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHints& hints,
                                               system::CollectiveOptions& options) {
+  warn_of_other_library(section, hints);
   collectives::LibraryKind kind = default_library(section, hints);
   section.takes(
       "library", kind, collectives::library_names(),

@@ -157,7 +157,7 @@ void read_collectives_of(Section& section, const Section& network, ExperimentKey
   if (experiment.fabric) hints.machine = library_of(common_machine(machines_of(experiment)), experiment.is_cluster);
   const ConfigValue* granularity = network.value("granularity");
   if (experiment.fabric) hints.fabric = &*experiment.fabric;
-  hints.asks_for_steps = granularity != nullptr && granularity->scalar == "step";
+  if (granularity != nullptr && granularity->scalar == "step") hints.asks_for_steps = granularity->where;
   section.defaulted_section("collectives", "algorithms and library of collectives", [&](Section& s) {
     experiment.algorithms = read_collectives(s, hints, experiment.simulation.collectives);
   });

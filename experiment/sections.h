@@ -119,7 +119,7 @@ struct DimensionKind {
 struct LibraryHints {
   std::optional<collectives::LibraryKind>
       machine;                  // what its collectives run on; nothing: not known, for want of a sound cluster
-  bool asks_for_steps = false;  // `network.granularity: step`
+  std::optional<Location> asks_for_steps;  // where `network.granularity: step` stands, if it does
   const network::Fabric* fabric = nullptr;  // null: not known either
 };
 

@@ -62,6 +62,19 @@ std::string partial_name(const std::string& target) {
   return (path.parent_path() / name).string();
 }
 
+// True for the names that partial_name() gives: "TARGET.PROCESS-NUMBER.partial".
+bool is_partial_name(std::string_view name) {
+  constexpr std::string_view kEnd = ".partial";
+  if (!name.ends_with(kEnd)) return false;
+  name.remove_suffix(kEnd.size());
+  for (const char before : {'-', '.'}) {
+    const std::size_t digits = name.find_last_not_of("0123456789");
+    if (digits == std::string_view::npos || digits + 1 == name.size() || name[digits] != before) return false;
+    name = name.substr(0, digits);
+  }
+  return !name.empty();
+}
+
 // All that the file system of a file has not written yet.
 void bring_to_disk(const std::string& file) {
   const std::string folder = std::filesystem::path(file).parent_path().string();
@@ -205,6 +218,18 @@ void GzipWriter::compress(std::string_view text, bool ends) {
     } while (stream_->avail_out == 0);
     text.remove_prefix(offered);
   } while (!text.empty());
+}
+
+void remove_partial_files(const std::string& folder) {
+  std::vector<std::filesystem::path> partial;
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code))
+    if (is_partial_name(entry.path().filename().string()) && entry.is_regular_file(code))
+      partial.push_back(entry.path());
+  for (const std::filesystem::path& file : partial) {
+    std::filesystem::remove(file, code);
+    if (code) refuse(file.string(), "cannot be removed", code.value());
+  }
 }
 
 std::optional<std::string> replaceable_file(const std::string& path) {

@@ -218,12 +218,13 @@ std::set<std::string> PointStore::keys() const {
 }
 
 std::size_t PointStore::clear_others() {
+  remove_partial_files(folder_.string());
   std::vector<std::filesystem::path> others;
   std::error_code code;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, code)) {
     const std::filesystem::path& path = entry.path();
     if (used_.contains(path.filename())) continue;
-    if (path.extension() == ".json" || path.extension() == ".partial") others.push_back(path);
+    if (path.extension() == ".json") others.push_back(path);
   }
   for (const std::filesystem::path& path : others)
     if (!std::filesystem::remove(path, code))

@@ -66,10 +66,15 @@ def check_killed(program, checks, folder, whole):
         checks.check(code == -signal.SIGKILL, "the sweep is killed before its end", f"{code}\n{said}")
     kept = len(stored(Path(folder, "killed")))
     checks.check(20 <= kept < POINTS, "its points are kept", kept)
+    # Leftovers of a kill amid writing, wherever the signals above happened to come.
+    write_files(Path(folder, "killed"), {name: "half" for name in (
+        "points.csv.999999-1.partial", "result-7.json.999999-2.partial", "points/0.json.999999-3.partial")})
     again = program.run(["sweep", "sweep.yaml", "--out", "killed"], folder)
     checks.check(again.code == 0 and f"{kept} of {POINTS} points were there from before" in again.stderr, "it goes on",
                  again.stderr)
     checks.check(files_of(Path(folder, "killed")) == whole, "killed twice, it ends with the same bytes")
+    checks.check("removed" not in again.stderr and not list(Path(folder, "killed").rglob("*.partial")),
+                 "what was half written is gone, and is no result of others", again.stderr)
     checks.check(len(stored(Path(folder, "killed"))) == POINTS, "and nothing else stays")
 
 

@@ -94,14 +94,18 @@ TEST_CASE("a key that only the fixed library has means that library") {
     const CollectiveOptions options = options_of(lines);
     CHECK_FALSE(options.nccl.has_value());
     CHECK(options.granularity == Granularity::kStep);
+    const bool is_named = has(lines, "algorithms");
+    CHECK(has(read_lines(lines, "dgx-a100").problems, "no longer by NCCL's cost model") == !is_named);
+    CHECK_FALSE(has(read_lines(lines, "gaudi2-8").problems, "cost model"));
   }
+  CHECK(read_lines("collectives: {library: fixed, chunks: 4}\n", "dgx-a100").problems.empty());
   CHECK(options_of("network: {granularity: phase}\n").nccl.has_value());
   CHECK(has(problems_of("chunks: 2, launch: torch"), "'launch' means nothing with 'library: fixed'"));
 }
 
 TEST_CASE("balanced orders of one chunk are warned of, since they balance nothing") {
   CHECK(has(problems_of("dimension_order: themis"), "themis balances the chunks of a collective, and there is one"));
-  CHECK(problems_of("dimension_order: themis, chunks: 2").empty());
+  CHECK(problems_of("library: fixed, dimension_order: themis, chunks: 2").empty());
 }
 
 TEST_CASE("logical dimensions have the devices of the cluster, and algorithms of their own") {
