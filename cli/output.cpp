@@ -110,7 +110,8 @@ void Progress::show(Clock::time_point now) {
   if (now - start_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;
   shown_ = true;
-  fmt::print(stderr, "\r\x1b[K{}", printable(state(now), 500));
+  // The terminal may be gone, which is no reason to end: nothing here throws.
+  std::fputs(("\r\x1b[K" + printable(state(now), 500)).c_str(), stderr);
   std::fflush(stderr);
 }
 
@@ -138,7 +139,7 @@ void Progress::clear() {
     beat_.request_stop();
     beat_.join();
   }
-  if (shown_) fmt::print(stderr, "\r\x1b[K");
+  if (shown_) std::fputs("\r\x1b[K", stderr);
   shown_ = false;
 }
 

@@ -26,6 +26,8 @@ using enum TextParallelism;
 // The most ranks, and nodes of one rank, that an import makes.
 constexpr std::uint32_t kMostRanks = 1u << 20;
 constexpr std::uint64_t kMostNodes = 16'000'000;
+constexpr const char* kGiveRanks =
+    "give their number: 'workload.layers: {file: FILE, ranks: N}', or --ranks of 'orrery workload import'";
 
 // AICB writes one of these for each micro-batch, in front of its layers.
 constexpr std::string_view kFirstLayer = "embedding_layer";
@@ -282,8 +284,7 @@ class TextImporter {
   }
 
   void read_astra_grid() {
-    grid_.data =
-        rank_count("the file does not say how many ranks there are", "give their number (--ranks)").value_or(1);
+    grid_.data = rank_count("the file does not say how many ranks there are", kGiveRanks).value_or(1);
     // In HYBRID_CUSTOMIZED the layers decide.
     const auto has_model_groups = [](const TextLayer& layer) {
       return layer.parallelism && rules_of(*layer.parallelism).has_model_groups();
@@ -307,7 +308,7 @@ class TextImporter {
   }
 
   void read_simai_grid() {
-    const auto ranks = rank_count("the first line has no all_gpus", "give the number of ranks (--ranks)");
+    const auto ranks = rank_count("the first line has no all_gpus, the number of ranks", kGiveRanks);
     if (!header_.model_parallel)
       diagnostics_.error(header_.where, "the first line has no model_parallel_NPU_group",
                          "the number of tensor-parallel ranks");
