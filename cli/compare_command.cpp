@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/files/input_files.h"
+#include "experiment/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "experiment/run.h"
 #include "report/critical_path.h"
@@ -100,7 +101,7 @@ void compare(const CompareOptions& options, const Session& session) {
   const std::vector<Side> sides = sides_of(options, session);
   for (const std::string& experiment : options.experiments) {
     note_input(experiment);
-    if (!experiment::is_result(experiment, session.files)) refuse_other_kinds(experiment, session.files);
+    if (!experiment::is_result(experiment, session.files)) experiment::refuse_other_kinds(experiment, session.files);
   }
   session.outputs.check();
   const auto request_of = [&](const Side& side) {
@@ -133,13 +134,11 @@ void compare(const CompareOptions& options, const Session& session) {
 
 void add_compare_command(CLI::App& app, Session& session) {
   CompareOptions& options = session.keep<CompareOptions>();
-  CLI::App& command = add_command(
-      app, "compare",
-      "Simulate experiments, or result.json files again, and compare: times, ratios, what explains the difference",
-      {"orrery compare a100.yaml h100.yaml", "orrery compare results/result.json job.yaml",
-       "orrery compare a100.yaml h100.yaml --nodes 4 --json comparison.json",
-       "orrery compare job.yaml --vs cluster=hgx-a800",
-       "orrery compare job.yaml --vs 'cluster.node.nics.bandwidth*=2'"});
+  CLI::App& command = add_command(app, "compare",
+                                  {"orrery compare a100.yaml h100.yaml", "orrery compare results/result.json job.yaml",
+                                   "orrery compare a100.yaml h100.yaml --nodes 4 --json comparison.json",
+                                   "orrery compare job.yaml --vs cluster=hgx-a800",
+                                   "orrery compare job.yaml --vs 'cluster.node.nics.bandwidth*=2'"});
   add_files(command, session, "experiments", options.experiments,
             "Experiments, or result.json of runs; the first is the one to compare with")
       .required()

@@ -14,6 +14,7 @@
 #include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/error.h"
@@ -172,6 +173,8 @@ int refuse(const orrery::Problem& problem, const std::string& json) {
 }
 
 int run(int argc, char** argv) {
+  if (const auto command = orrery::cli::command_of_another_program({argv, static_cast<std::size_t>(argc)}))
+    orrery::cli::hand_over(*command, argv);
   CLI::App app{kDescription, "orrery"};
   app.footer(kFooter);
   app.set_version_flag("--version", version_text());
@@ -182,22 +185,7 @@ int run(int argc, char** argv) {
   app.parse_complete_callback([&] {
     if (no_configs && !app.got_subcommand("astra-sim")) throw *no_configs;
   });
-  orrery::cli::add_run_command(app, session);
-  orrery::cli::add_compare_command(app, session);
-  orrery::cli::add_explain_command(app, session);
-  orrery::cli::add_goodput_command(app, session);
-  orrery::cli::add_search_command(app, session);
-  orrery::cli::add_sweep_command(app, session);
-  orrery::cli::add_check_command(app, session);
-  orrery::cli::add_list_command(app, session);
-  orrery::cli::add_model_command(app, session);
-  orrery::cli::add_cluster_command(app, session);
-  orrery::cli::add_workload_command(app, session);
-  orrery::cli::add_collective_command(app, session);
-  orrery::cli::add_calibrate_command(app, session);
-  orrery::cli::add_astra_sim_command(app, session);
-  orrery::cli::add_validate_command(app, session);
-  orrery::cli::add_shell_commands(app);
+  orrery::cli::add_commands(app, session);
   add_general_options(app);
   refuse_empty_values(app);
   try {

@@ -52,7 +52,7 @@ ConfigValue model_value(const std::string& name, const ConfigFiles& files, Diagn
   expand_named(workload->value, "", files, diagnostics);
   diagnostics.throw_if_errors();
   if (const ConfigEntry* model = workload->value.find("model")) return model->value;
-  throw InputError(workload->where, "'workload.model' is missing", "the model; traces have none");
+  throw InputError(workload->where, "'workload.model' is missing", "the model; traces and collectives have none");
 }
 
 ShownModel read_shown(const std::string& name, const ConfigFiles& files) {
@@ -322,7 +322,7 @@ ModelShape shape_of(const workload::ModelSpec& model) {
 void add_model_command(CLI::App& app, Session& session) {
   auto& name = session.keep<std::string>();
   auto& plans = session.keep<std::vector<std::string>>();
-  CLI::App& model = *app.add_subcommand("model", "Show models");
+  CLI::App& model = add_command(app, "model", {});
   model.require_subcommand(1);
   CLI::App& show =
       add_command(model, "show", "Print a model's parameters, FLOPs, and memory by precision and by parallelism",

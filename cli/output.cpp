@@ -20,6 +20,7 @@
 
 #include "core/files/input_files.h"
 #include "report/page/page.h"
+#include "report/table.h"
 
 namespace orrery::cli {
 namespace {
@@ -81,7 +82,12 @@ void print_warnings(std::span<const Problem> problems) {
 void tell_groups(const std::string& file) { spdlog::debug("communicator groups are those of {}", file); }
 
 Progress::Progress(std::string_view what, Left left)
-    : terminal_(isatty(STDERR_FILENO) == 1), left_(left), what_(what), first_(Clock::now()), start_(first_), last_(first_) {
+    : terminal_(isatty(STDERR_FILENO) == 1),
+      left_(left),
+      what_(what),
+      first_(Clock::now()),
+      start_(first_),
+      last_(first_) {
   if (!spdlog::should_log(spdlog::level::info)) return;
   beat_ = std::jthread([this](const std::stop_token& stop) {
     const auto pause = terminal_ ? std::chrono::seconds(1) : std::chrono::seconds(60);
@@ -192,6 +198,9 @@ Page page_of(std::string title, std::string_view kind, const Json& document) {
 }
 
 void Outputs::check(std::span<const std::string> files, FolderUse use) const {
+  if (json == "-" && out.empty() && report::table_format() != report::TableFormat::kText)
+    throw InputError({"--format"}, "is of the tables, in whose place --json - prints the document",
+                     "leave one of them out");
   check_writable(json);
   if (!out.empty()) make_folder(out, files, use);
   check_file("--html", html);
@@ -210,10 +219,15 @@ void Outputs::give(const Answer& answer) const {
   if (!json.empty()) write_json(json, answer.document);
   if (!out.empty()) {
     write_json(out + "/result.json", answer.document);
-    write_file(out + "/" + answer.text_name, answer.text);
+    write_file(out + "/" + answer.text_name, report::in_table_format(answer.text));
   }
-  if (json != "-") print_text(answer.text);
+  if (json != "-") print_text(report::in_table_format(answer.text));
   if (wants_page() && answer.page) write_file(html, report::page_text(answer.page->title, answer.page->data));
+}
+
+void refuse_table_format(std::string_view what) {
+  if (report::table_format() == report::TableFormat::kText) return;
+  throw InputError({"--format"}, fmt::format("is of tables, and {} prints none", what), "leave one of them out");
 }
 
 void refuse_same_file(const OutputOption& one, const OutputOption& other) {

@@ -135,7 +135,10 @@ void check_file(std::string_view option, const std::string& path);
 // Makes `folder`, also in folders that are not there yet, keeps other writers out of it and checks `files` of it.
 void make_folder(const std::string& folder, std::span<const std::string> files, FolderUse use = FolderUse::kAlone);
 
-// To standard output.
+// InputError if --format chose another format than text for an answer without tables; `what` as "--print".
+void refuse_table_format(std::string_view what);
+
+// Prints to standard output.
 void print_text(const std::string& text, TextKind kind = TextKind::kPlain);
 // A file, whole or not at all (core/files/output_file.h). Says what it wrote, unless that is said of many at once.
 enum class Telling : std::uint8_t { kEach, kNone };

@@ -24,6 +24,7 @@
 #include "core/files/output_file.h"
 #include "core/in_parallel.h"
 #include "core/version.h"
+#include "experiment/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "experiment/run.h"
 #include "report/critical_path.h"
@@ -313,6 +314,7 @@ void run_seeds(const RunOptions& options, const Session& session, const std::vec
 void check_outputs(const RunOptions& options, const Outputs& outputs) {
   outputs.check(std::array{table_file(options, "operations"), table_file(options, "memory")});
   check_files(options, outputs);
+  if (!options.figures.empty()) refuse_table_format("--print");
   if (!options.figures.empty() && outputs.json == "-")
     throw InputError({"--print"}, "prints figures, and --json - the whole document", "leave one of them out");
 }
@@ -323,7 +325,7 @@ void run(RunOptions& options, Session& session) {
   if (recorded)
     take_over(*recorded, options, session);
   else
-    refuse_other_kinds(options.experiment, session.files);
+    experiment::refuse_other_kinds(options.experiment, session.files);
   note_input(options.experiment, InputKind::kConfiguration);
   if (options.seeds > 0) {
     std::vector<std::string> settings = session.settings;
@@ -394,11 +396,10 @@ void add_seeds(CLI::App& command, RunOptions& options) {
 
 void add_run_command(CLI::App& app, Session& session) {
   RunOptions& options = session.keep<RunOptions>();
-  CLI::App& command =
-      add_command(app, "run", "Simulate one experiment: iteration time, where the time goes, link loads",
-                  {"orrery run job.yaml --nodes 4",
-                   "orrery run job.yaml --set workload.batch.micro=2 --json - | jq .iteration_time_s",
-                   "orrery run job.yaml --out results --verify-fold"});
+  CLI::App& command = add_command(app, "run",
+                                  {"orrery run job.yaml --nodes 4",
+                                   "orrery run job.yaml --set workload.batch.micro=2 --json - | jq .iteration_time_s",
+                                   "orrery run job.yaml --out results --verify-fold"});
   add_file(command, session, "experiment", options.experiment,
            "Experiment (YAML or JSON), a result.json to run again, or a PyTorch profile to replay")
       .required();

@@ -11,28 +11,15 @@
 
 #include <fmt/format.h>
 
-#include "astra/input/inputs.h"
+#include "cli/commands.h"
 #include "core/files/input_files.h"
 #include "core/suggest.h"
-#include "experiment/recorded_run.h"
-#include "study/sweep/file.h"
-#include "study/validate/collectives/table.h"
-#include "study/validate/compute/table.h"
-#include "study/validate/experts/table.h"
-#include "study/validate/traces/traces.h"
-#include "study/validate/training/table.h"
-#include "workload/traces/files.h"
+#include "report/table.h"
 
 namespace orrery::cli {
 namespace {
 
 constexpr std::size_t kLargestInput = std::size_t{1} << 30;
-
-void refuse_table(const std::string& file, std::string_view kind, std::string_view section) {
-  throw InputError({file}, fmt::format("this is a table of {}, not an experiment", kind),
-                   fmt::format("orrery check reads it; orrery validate {} scores the tables of configs/validation/{}",
-                               section, section));
-}
 
 // Standard input as a file that can be read again, for files are read more than once.
 std::string standard_input(bool& taken) {
@@ -68,28 +55,6 @@ CLI::Validator dash_is_standard_input(Session& session) {
 
 }  // namespace
 
-void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
-  if (experiment::is_profile_file(file)) return;
-  if (study::is_table<study::ComputeTable>(file, files)) refuse_table(file, "measured operators", "compute");
-  if (study::is_table<study::TraceTable>(file, files)) refuse_table(file, "recorded traces", "traces");
-  if (study::is_table<study::ExpertTable>(file, files)) refuse_table(file, "measured dispatches", "experts");
-  if (study::is_table<study::TrainingTable>(file, files)) refuse_table(file, "measured training jobs", "training");
-  if (study::is_table<study::ValidationTable>(file, files)) refuse_table(file, "measured collectives", "nccl");
-  if (study::is_sweep(file, files))
-    throw InputError({file}, "this is a sweep of experiments, not one experiment", "orrery sweep " + printable(file));
-  if (const std::string_view kind = astra::kind_of(files.peek(file)); !kind.empty())
-    throw InputError(
-        {file}, fmt::format("this is ASTRA-sim's {} file, not an experiment", kind),
-        "orrery astra-sim runs ASTRA-sim's files as they are; with --convert FILE it writes an experiment");
-  const std::optional<std::string> prefix = workload::prefix_of_trace(file);
-  if (prefix && workload::is_file(file))
-    throw InputError(
-        {file}, "this is a Chakra trace of one rank, not an experiment",
-        fmt::format("write an experiment with workload: {{chakra: {{prefix: {0}}}}}, or see what is in the "
-                    "traces with `orrery workload inspect {0}`",
-                    printable(*prefix)));
-}
-
 CLI::App& add_command(CLI::App& above, const std::string& name, const std::string& about,
                       std::initializer_list<std::string_view> examples) {
   CLI::App& command = *above.add_subcommand(name, about);
@@ -97,6 +62,11 @@ CLI::App& add_command(CLI::App& above, const std::string& name, const std::strin
   for (const std::string_view example : examples) footer += fmt::format("\n  {}", example);
   command.footer(footer);
   return command;
+}
+
+CLI::App& add_command(CLI::App& app, const std::string& name, std::initializer_list<std::string_view> examples) {
+  const CommandAbout& command = *std::ranges::find(kCommands, name, &CommandAbout::name);
+  return add_command(app, name, std::string(command.about), examples);
 }
 
 std::vector<std::string> comma_separated(std::string_view text) {
@@ -134,8 +104,21 @@ void add_json(CLI::App& command, Session& session) {
       ->type_name("FILE");
 }
 
+void add_format(CLI::App& command) {
+  const auto choose = [](const std::string& name) {
+    const auto found = std::ranges::find(report::kTableFormatNames, name);
+    report::set_table_format(static_cast<report::TableFormat>(found - report::kTableFormatNames.begin()));
+  };
+  command
+      .add_option_function<std::string>("--format", choose,
+                                        "Print tables as text, csv, markdown or latex (default: text)")
+      ->type_name("FORMAT")
+      ->check(one_of("--format", {report::kTableFormatNames.begin(), report::kTableFormatNames.end()}));
+}
+
 void add_outputs(CLI::App& command, Session& session, const std::string& files) {
   add_json(command, session);
+  add_format(command);
   command.add_option("--out", session.outputs.out, fmt::format("Write {} to this folder", files))->type_name("DIR");
 }
 
@@ -170,16 +153,6 @@ void add_experiment_options(CLI::App& command, Session& session) {
   add_set(command, session.settings, "workload.batch.micro=2");
   add_nodes(command, session);
   command.add_flag("--allow-oom", session.allow_oom, "Accept jobs that exceed device memory (default: exit 5)");
-}
-
-void add_benchmark_machine(CLI::App& command, study::CollectiveQuestion& machine) {
-  command.add_option("--nodes", machine.nodes, kNodesAbout)->type_name("N");
-  command.add_option("--gpus-per-node", machine.devices_per_node, "Ranks per node (default: one per device)")
-      ->type_name("N");
-  command
-      .add_option("--launch", machine.launch,
-                  "nccl: who launches kernels: mpi, threads, single-process, torch (default: mpi, or the log's)")
-      ->type_name("NAME");
 }
 
 void add_dependencies(CLI::App& command, std::string& dependencies) {

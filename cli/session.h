@@ -16,7 +16,6 @@
 
 #include "cli/output.h"
 #include "core/config/tree.h"
-#include "study/benchmark/question.h"
 
 namespace orrery::cli {
 
@@ -41,12 +40,11 @@ struct Session {
   std::deque<std::any> kept_{};
 };
 
-// InputError if `file` is a sweep or a table.
-void refuse_other_kinds(const std::string& file, const ConfigFiles& files);
-
 // A command below `above`; its help ends with the examples.
 CLI::App& add_command(CLI::App& above, const std::string& name, const std::string& about,
                       std::initializer_list<std::string_view> examples);
+// A command of the program itself; cli/commands.h has what its help says.
+CLI::App& add_command(CLI::App& app, const std::string& name, std::initializer_list<std::string_view> examples);
 
 // "a,b" as "a" and "b"; an empty text is one empty word.
 std::vector<std::string> comma_separated(std::string_view text);
@@ -63,6 +61,8 @@ CLI::Validator one_of(const std::string& name, std::vector<std::string> names);
 // --json and --out; `files` says what the folder holds.
 void add_outputs(CLI::App& command, Session& session, const std::string& files = "result.json and summary.txt");
 void add_json(CLI::App& command, Session& session);
+// Option --format, which chooses how tables are printed.
+void add_format(CLI::App& command);
 // --html; `what` as "all of it as one page for a browser".
 void add_html(CLI::App& command, Session& session, const std::string& what);
 
@@ -71,8 +71,6 @@ void add_set(CLI::App& command, std::vector<std::string>& settings, const std::s
 void add_nodes(CLI::App& command, Session& session);
 // Of traces: --dependencies.
 void add_dependencies(CLI::App& command, std::string& dependencies);
-// Of benchmarks: --nodes, --gpus-per-node, --launch.
-void add_benchmark_machine(CLI::App& command, study::CollectiveQuestion& machine);
 // --jobs; `what` as "points to simulate".
 void add_jobs(CLI::App& command, unsigned& jobs, const std::string& what);
 // Of experiments: --set, --nodes, --allow-oom.

@@ -198,13 +198,14 @@ void generate(const std::string& file, const Session& session) {
   if (experiment.jobs.size() > 1)
     throw InputError({file}, "the experiment has several jobs, and traces are of one",
                      "write an experiment for each job, with 'workload' in place of 'jobs'");
-  if (!experiment.jobs.front().workload.training)
+  const experiment::WorkloadSource& source = experiment.jobs.front().workload;
+  if (!source.training && !source.call)
     throw InputError({file}, "the experiment replays traces; there is nothing to generate",
-                     "give its workload a model, parallel and batch");
+                     "give its workload a model, parallel and batch, or a collective and its size");
   experiment::check_memory(experiment, session.allow_oom, diagnostics);
   const experiment::ExperimentJob generated = experiment::load_experiment_job(experiment, diagnostics);
-  const std::optional<workload::TrainingSpec>& training = experiment.jobs.front().workload.training;
-  if (training->experts.dispatch.kind == DispatchKind::kCopies)
+  const std::optional<workload::TrainingSpec>& training = source.training;
+  if (training && training->experts.dispatch.kind == DispatchKind::kCopies)
     throw InputError(training->where_of("experts.dispatch"),
                      fmt::format("Chakra has no operation for how '{}' dispatches tokens",
                                  printable(training->experts.dispatch.name)),
@@ -387,7 +388,7 @@ void add_import_command(CLI::App& workload, Session& session) {
 }  // namespace
 
 void add_workload_command(CLI::App& app, Session& session) {
-  CLI::App& workload = *app.add_subcommand("workload", "Inspect, lint, generate and import traces");
+  CLI::App& workload = add_command(app, "workload", {});
   workload.require_subcommand(1);
   add_inspect_command(workload, session);
   add_lint_command(workload, session);

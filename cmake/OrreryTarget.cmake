@@ -74,9 +74,10 @@ endfunction()
 # orrery_layer(NAME SOURCES ... APART ... USES layer... LIBRARIES library...): one static library per layer. The files of
 # a room (a folder) are compiled at once, since most of the time goes into what they include; those of APART, which define
 # the same names for their algorithm or topology each, are compiled one by one. The dev preset compiles all one by one.
-# COLD: not part of what a simulation spends its time in.
+# COLD: not part of what a simulation spends its time in. PRECOMPILE header...: also compiled once, for this layer.
+# PRECOMPILED_BY layer: with the headers that this one compiled.
 function(orrery_layer name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;APART;USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "PRECOMPILED_BY" "SOURCES;APART;USES;LIBRARIES;PRECOMPILE" ${ARGN})
   add_library(orrery_${name} STATIC ${ARG_SOURCES} ${ARG_APART})
   orrery_rooms(orrery_${name} ${ARG_SOURCES})
   if(ARG_COLD)
@@ -86,8 +87,10 @@ function(orrery_layer name)
   foreach(used IN LISTS ARG_USES)
     target_link_libraries(orrery_${name} PUBLIC orrery_${used})
   endforeach()
-  if(name STREQUAL core)
-    orrery_precompile(orrery_${name})
+  if(name STREQUAL core OR ARG_PRECOMPILE)
+    orrery_precompile(orrery_${name} ${ARG_PRECOMPILE})
+  elseif(ARG_PRECOMPILED_BY)
+    orrery_precompile(orrery_${name} REUSE_FROM orrery_${ARG_PRECOMPILED_BY})
   else()
     orrery_precompile(orrery_${name} REUSE_FROM orrery_core)
   endif()

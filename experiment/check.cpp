@@ -80,8 +80,10 @@ CheckedConfig check_experiment(const std::string& file, const std::vector<std::s
   std::string jobs;
   for (const JobSource& one : experiment.jobs) {
     const auto& training = one.workload.training;
-    if (experiment.jobs.size() > 1) jobs += printable(one.name) + ": " + (training ? "" : "traces, ");
+    if (experiment.jobs.size() > 1)
+      jobs += printable(one.name) + ": " + (training || one.workload.call ? "" : "traces, ");
     if (training) jobs += model_text(training->model) + ", ";
+    if (one.workload.call) jobs += call_text(*one.workload.call) + ", ";
   }
   return {is_result(file, files) ? "result" : "experiment",
           {},

@@ -26,6 +26,10 @@ constexpr std::string_view kIntroduction =
     "directory. In the\n"
     "names of keys `[]` stands for each element of a list, `<NAME>` for a name of "
     "your choice.\n\n"
+    "`orrery list schema > experiment.schema.json` writes the same as a JSON Schema, which is also installed, as "
+    "`share/orrery/experiment.schema.json`:\n"
+    "editors with a YAML language server complete and check keys of a file that begins with\n\n"
+    "    # yaml-language-server: $schema=./experiment.schema.json\n\n"
     "| type | example | |\n|---|---|---|\n"
     "| bandwidth | `300 GB/s`, `200 Gb/s` | GB = 10^9 bytes, Gb or Gbit = 10^9 bits; a bare number is an error |\n"
     "| time | `700 ns`, `2.5 us` | ps, ns, us, ms, s |\n"
@@ -54,7 +58,10 @@ struct Chapter {
 // In the order in which a user meets them.
 const std::array kChapters = std::to_array<Chapter>({
     {"Experiment", "The keys of an experiment file.", {""}},
-    {"Workload: a model to train", "The job is generated from a model and its parallelism.", {"workload."}},
+    {"Workload: a model to train",
+     "The job is generated from a model and its parallelism. The keys of a collective, and those that name traces to "
+     "replay, stand at the end.",
+     {"workload."}},
     {"Model", "A file of `configs/models`, or the same keys in the experiment.", {"workload.model."}},
     {"Software", "A file of `configs/software`, or the same keys in the experiment.", {"workload.software."}},
     {"Workload: traces to replay",

@@ -96,6 +96,17 @@ void read_placement(Section& section, Placement& placement) {
                   "write packed, strided, random(7) or a list of device numbers, one per rank");
 }
 
+// Places a call on the devices of each node that it asks for.
+void take_ranks_per_node(Section& section, ExperimentKeys& experiment) {
+  for (const JobSource& job : experiment.jobs) {
+    if (!job.workload.call || job.workload.call->ranks_per_node == 0) continue;
+    if (experiment.jobs.size() > 1 || experiment.placement.kind != PlacementKind::kPacked)
+      return section.error("placement", "'ranks_per_node' is a placement of its own, of an only job",
+                           "in its place list the devices of all ranks: ranks: 4 and placement: [0, 1, 8, 9]");
+    experiment.placement.of_node = job.workload.call->ranks_per_node;
+  }
+}
+
 void read_machine_of(Section& section, ExperimentKeys& experiment) {
   experiment.fabric =
       network::read_cluster(section, cluster_parts(experiment.devices, experiment.measured), experiment.routing);
@@ -372,10 +383,14 @@ constexpr std::array<Section::OtherName, 6> kOtherKeys = {{
 void read_experiment(Section& section, ExperimentKeys& experiment) {
   section.translate(kOtherKeys);
   read_system(section, experiment, [&] {
-    const std::int64_t devices = experiment.fabric ? experiment.fabric->device_count() : 1;
-    const Architecture architecture =
-        experiment.devices.empty() ? Architecture::kOther : system::oldest_architecture(experiment.devices);
-    experiment.jobs = read_jobs(section, architecture, devices);
+    JobMachine machine;
+    if (!experiment.devices.empty()) machine.architecture = system::oldest_architecture(experiment.devices);
+    if (experiment.fabric) {
+      machine.is_known = true;
+      machine.devices = experiment.fabric->device_count();
+      machine.devices_per_node = experiment.fabric->dimensions().front().size;
+    }
+    experiment.jobs = read_jobs(section, machine);
   });
   experiment.placement.jobs = experiment.jobs.size();
   check_sharing(section, experiment);
@@ -383,6 +398,7 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
   section.section("memory", "memory outside the devices", [&](Section& s) { read_memory(s, experiment); });
   for (const JobSource& job : experiment.jobs) check_storage(section, experiment, job.workload);
   read_placement(section, experiment.placement);
+  take_ranks_per_node(section, experiment);
   read_perturb(section, experiment);
   section.section("reliability", "failures, checkpoints and restarts: what `orrery goodput` counts with",
                   [&](Section& s) { experiment.reliability = read_reliability(s); });

@@ -28,6 +28,7 @@ struct Placement {
   PlacementKind kind = PlacementKind::kPacked;
   std::uint64_t seed = 0;           // kRandom
   std::vector<std::uint32_t> list;  // kList: device by rank
+  std::uint32_t of_node = 0;        // kPacked: the first so many devices of each node; 0: all
   Location where;
   std::size_t jobs = 1;    // whose ranks they are
   Location devices_at{};   // what says how many devices there are

@@ -39,6 +39,9 @@ std::optional<std::int64_t> more_replicas(const workload::TrainingSpec& training
 std::string use_of_all(const Experiment& experiment, std::int64_t ranks, std::int64_t devices) {
   const bool is_alone = experiment.jobs.size() == 1;
   const std::optional<workload::TrainingSpec>& training = experiment.jobs.front().workload.training;
+  if (const std::optional<CallSource>& call = experiment.jobs.front().workload.call; is_alone && call)
+    return fmt::format("without workload.{} more of them take part",
+                       call->ranks_per_node > 0 ? "ranks_per_node" : "ranks");
   if (is_alone && training) {
     const std::int64_t of_replica = training->parallel.workers() / training->parallel.data();
     const std::int64_t servers = training->parallel.ranks() - training->parallel.workers();
@@ -58,7 +61,7 @@ std::string use_of_all(const Experiment& experiment, std::int64_t ranks, std::in
   }
   if (!is_alone) return "give a job more ranks, or take a smaller cluster";
   return training ? "raise workload.parallel.data or another degree, or take a smaller cluster"
-                  : "take a smaller cluster, or traces of as many ranks";
+                  : "take a smaller cluster, or a job of as many ranks";
 }
 
 // A job that is on no device yet: of a model to train one for each type of devices, else that of the traces.
@@ -155,6 +158,7 @@ workload::Job load_text(const TextSource& source, Diagnostics& diagnostics) {
 workload::Job load_replay(const Experiment& experiment, const WorkloadSource& source, Diagnostics& diagnostics,
                           const workload::LoadProgress& progress) {
   if (source.text) return load_text(*source.text, diagnostics);
+  if (source.call) return workload::call_job(source.call->operation, source.call->size, source.call->ranks);
   if (!source.profile) return workload::load_chakra_job(source.trace, diagnostics, progress);
   const auto check_world = [&](std::uint32_t ranks) {
     Placement alone = experiment.placement;
@@ -167,6 +171,11 @@ workload::Job load_replay(const Experiment& experiment, const WorkloadSource& so
 std::string model_text(const workload::ModelSpec& model) {
   return fmt::format("{} of {} parameters", model.name.empty() ? "model" : printable(model.name),
                      rounded_count(workload::parameter_count(model)));
+}
+
+std::string call_text(const CallSource& call) {
+  if (call.operation.size == workload::CallSize::kNone) return std::string(call.operation.name);
+  return fmt::format("{} of {}", call.operation.name, rounded(call.size));
 }
 
 std::vector<ExperimentJob> load_experiment_jobs(const Experiment& experiment, Diagnostics& diagnostics,

@@ -17,6 +17,9 @@ namespace orrery::experiment {
 // "gpt3-13b of 12.9 B parameters".
 std::string model_text(const workload::ModelSpec& model);
 
+// "all_reduce of 1.000 GiB".
+std::string call_text(const CallSource& call);
+
 struct ExperimentJob {
   workload::Job job;                                // its ranks counted from 0
   std::optional<workload::TrainingFacts> training;  // of a generated job; its ranks counted over all jobs
@@ -24,7 +27,7 @@ struct ExperimentJob {
   std::uint32_t first_rank = 0;                     // counted over all jobs
 };
 
-// The job of traces or profiles, on no device yet. Throws InputError for those that are wrong.
+// The job of a call, traces or profiles, on no device yet. Throws InputError for those that are wrong.
 // `experiment`: on whose cluster its ranks must find room; what says so by itself is refused before it is made.
 workload::Job load_replay(const Experiment& experiment, const WorkloadSource& source, Diagnostics& diagnostics,
                           const workload::LoadProgress& progress = {});

@@ -270,10 +270,10 @@ bool check_job(const Experiment& experiment, const CheckedJob& job, bool allowed
 
 std::uint32_t ranks_of(const Experiment& experiment, const WorkloadSource& workload) {
   Diagnostics repeated;  // they are given when the job is loaded
-  const bool is_traced = !workload.profile && !workload.text;
   const std::size_t ranks = workload.training ? static_cast<std::size_t>(workload.training->parallel.ranks())
-                            : is_traced       ? workload::find_job_traces(workload.trace.prefix).file_of_rank.size()
-                                              : load_replay(experiment, workload, repeated).ranks.size();
+                            : workload.is_traced()
+                                ? workload::find_job_traces(workload.trace.prefix).file_of_rank.size()
+                                : load_replay(experiment, workload, repeated).ranks.size();
   return static_cast<std::uint32_t>(ranks);
 }
 

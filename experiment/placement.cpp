@@ -50,12 +50,13 @@ std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t rank
   const std::uint32_t nodes = devices / per_node;
   const std::vector<std::uint32_t> random =
       placement.kind == PlacementKind::kRandom ? shuffled(devices, placement.seed) : std::vector<std::uint32_t>{};
+  const std::uint32_t of_node = placement.of_node == 0 ? per_node : placement.of_node;
   if (placement.kind == PlacementKind::kList) check_list(placement, ranks, devices);
   std::vector<DeviceId> device_of;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     switch (placement.kind) {
       case PlacementKind::kPacked:
-        device_of.push_back(DeviceId(rank));
+        device_of.push_back(DeviceId(rank / of_node * per_node + rank % of_node));
         break;
       case PlacementKind::kStrided:
         device_of.push_back(DeviceId(rank % nodes * per_node + rank / nodes));

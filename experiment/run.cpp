@@ -204,6 +204,14 @@ std::vector<report::RankLinkRates> find_link_rates(const workload::Job& job, con
                             kMostLinkRates / std::max<std::size_t>(ranks.size(), 1), links);
 }
 
+report::CallFigures figures_of(const CallSource& call, Time finish) {
+  report::CallFigures figures{std::string(call.operation.name), call.size};
+  if (finish == Time{}) return figures;
+  figures.algorithm_bandwidth = static_cast<double>(call.size.count()) / seconds(finish);
+  figures.bus_bandwidth = figures.algorithm_bandwidth * workload::bus_factor(call.operation, call.ranks);
+  return figures;
+}
+
 // Throws NotRepeatable where `loops` have to be written out to be exact.
 Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::Loops loops, Diagnostics& diagnostics,
                  Clock::time_point started, const RunProgress& progress) {
@@ -240,6 +248,8 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
     result.iterations = whole.training->iterations;
     result.training = figures_of(experiment, experiment.jobs.front().workload, whole,
                                  totals.finish.time_since_epoch() - result.initial, totals, log);
+  } else if (const std::optional<CallSource>& call = experiment.jobs.front().workload.call) {
+    result.call = figures_of(*call, totals.finish);
   }
   report::CriticalPath path;
   std::vector<report::RankLinkRates> rates;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 #include "system/devices/perturbation.h"
 #include "system/network_model.h"
 #include "system/plans/plan.h"
+#include "workload/calls/operation.h"
 #include "workload/import/format.h"
 #include "workload/import/layers/layers.h"
 #include "workload/traces/load_job.h"
@@ -52,16 +54,26 @@ struct TextSource {
   workload::LayersOptions layers{};
 };
 
-// Traces, profiles or texts to replay, or a model to train.
+// One collective, or an exchange between neighbours, that all ranks call at once.
+struct CallSource {
+  workload::CallOperation operation;
+  Bytes size{0};                     // as workload::CallSize says
+  std::uint32_t ranks = 0;           // that call it
+  std::uint32_t ranks_per_node = 0;  // the first so many devices of each node; 0: all
+};
+
+// Traces, profiles or texts to replay, a call, or a model to train.
 struct WorkloadSource {
   workload::ChakraSource trace;
   std::optional<ProfileSource> profile;
   std::optional<TextSource> text;
+  std::optional<CallSource> call;
   std::optional<workload::TrainingSpec> training;
   system::ComputeOptions compute;
   bool dispatches_within_node = false;  // by kernels that connect the ranks of one node only
 
-  // The files that its work is read from; none of a model. InputError for a prefix without traces.
+  bool is_traced() const { return !training && !call && !profile && !text; }
+  // The files that its work is read from; none of a model and of a call. InputError for a prefix without traces.
   std::vector<std::string> files() const;
 };
 
@@ -72,8 +84,16 @@ struct JobSource {
   Duration start{};  // none of its operations starts before
 };
 
-// Reads `workload` or `jobs`. `architecture`: of the cluster's `devices`, the oldest.
-std::vector<JobSource> read_jobs(Section& experiment, Architecture architecture, std::int64_t devices);
+// The cluster, as far as jobs depend on it.
+struct JobMachine {
+  Architecture architecture = Architecture::kOther;  // of its devices, the oldest
+  std::int64_t devices = 1;
+  std::int64_t devices_per_node = 1;  // of `dims`, the first dimension is a node
+  bool is_known = false;              // else all of this stands for a cluster that is wrong
+};
+
+// Reads `workload` or `jobs`.
+std::vector<JobSource> read_jobs(Section& experiment, const JobMachine& machine);
 
 // --- perturb
 
@@ -118,8 +138,8 @@ struct DimensionKind {
 // What the library follows from where the configuration does not name it.
 struct LibraryHints {
   std::optional<collectives::LibraryKind>
-      machine;                  // what its collectives run on; nothing: not known, for want of a sound cluster
-  std::optional<Location> asks_for_steps;  // where `network.granularity: step` stands, if it does
+      machine;  // what its collectives run on; nothing: not known, for want of a sound cluster
+  std::optional<Location> asks_for_steps;   // where `network.granularity: step` stands, if it does
   const network::Fabric* fabric = nullptr;  // null: not known either
 };
 

@@ -21,6 +21,11 @@ std::string job_text(const workload::TrainingSpec& training) {
                      workload::attention_of(training) == workload::AttentionKind::kFlash ? "flash" : "plain");
 }
 
+std::string workload_text(const WorkloadSource& workload) {
+  if (workload.training) return job_text(*workload.training);
+  return workload.call ? call_text(*workload.call) : "traces";
+}
+
 // The mean over devices: of all the same, that.
 template <class Figure, class FigureOf>
 Figure mean(std::span<const DeviceId> devices, const FigureOf& figure_of) {
@@ -88,7 +93,7 @@ report::JobFigures place_of(const Experiment& experiment, const JobSource& sourc
   }
   std::ranges::sort(figures.devices);
   figures.nodes = nodes.size();
-  figures.workload = source.workload.training ? job_text(*source.workload.training) : "traces";
+  figures.workload = workload_text(source.workload);
   return figures;
 }
 

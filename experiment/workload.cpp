@@ -125,8 +125,80 @@ TextSource read_goal(Section& section) {
   return text;
 }
 
-// The keys of jobs that are replayed. The first that is there is the job, any other one too many.
-constexpr std::array<std::string_view, 4> kReplays = {"chakra", "profile", "layers", "goal"};
+std::vector<std::string_view> call_names() {
+  std::vector<std::string_view> names;
+  for (const workload::CallOperation& operation : workload::call_operations()) names.push_back(operation.name);
+  return names;
+}
+
+// The size of a call: a barrier alone has none.
+void read_size(Section& section, CallSource& call) {
+  constexpr std::string_view kSize =
+      "with `collective`: its size as nccl-tests counts it: the buffer of a rank; of all_gather and gather the result, "
+      "of "
+      "reduce_scatter and scatter the input, of sendrecv one message. Example: `1 GiB`";
+  const auto size = section.maybe<Bytes>("size", kSize);
+  const bool carries = call.operation.size != workload::CallSize::kNone;
+  if (size) call.size = *size;
+  if (section.has("size") == carries) return;
+  if (carries)
+    section.error("", fmt::format("'{}' needs a size", call.operation.name), "size: 1 GiB");
+  else
+    section.error("size", "a barrier carries no data", "leave 'size' out");
+}
+
+// Reads who calls: so many ranks, or so many of each node.
+void read_callers(Section& section, const JobMachine& machine, CallSource& call) {
+  constexpr Range kPerNode{1, 65536}, kRanks{1, std::int64_t{1} << 20};
+  const auto per_node =
+      WholeNumber("ranks_per_node",
+                  "with `collective`: number of ranks of each node, on its first devices; without it one per device",
+                  kPerNode)
+          .maybe(section);
+  const auto ranks =
+      WholeNumber("ranks",
+                  "with `collective`: number of ranks that call it; without it as many as the cluster has room for",
+                  kRanks)
+          .maybe(section);
+  const std::int64_t nodes = machine.devices / machine.devices_per_node;
+  const std::int64_t room = nodes * per_node.value_or(machine.devices_per_node);
+  call.ranks_per_node = static_cast<std::uint32_t>(per_node.value_or(0));
+  call.ranks = static_cast<std::uint32_t>(std::min(ranks.value_or(room), kRanks.most));
+  if (!machine.is_known) return;
+  if (per_node && *per_node > machine.devices_per_node)
+    section.error("ranks_per_node",
+                  fmt::format("{} ranks on each node, which has {}", *per_node,
+                              counted(static_cast<std::uint64_t>(machine.devices_per_node), "device")),
+                  fmt::format("{} at most", machine.devices_per_node));
+  else if (per_node && call.ranks > room)
+    section.error("ranks",
+                  fmt::format("{} ranks, and {} on each of {}", call.ranks, *per_node,
+                              counted(static_cast<std::uint64_t>(nodes), "node")),
+                  fmt::format("{} at most", room));
+  else if (!ranks && room > kRanks.most)
+    section.error("collective", fmt::format("'{}' on {} ranks", call.operation.name, room),
+                  fmt::format("{} at most: ranks: N", kRanks.most));
+  else if (call.ranks < 2 && section.sound())
+    section.error(section.has("ranks") ? "ranks" : "collective",
+                  fmt::format("'{}' has only one rank here", call.operation.name), "more nodes, or more ranks of each");
+}
+
+CallSource read_call(Section& section, const JobMachine& machine) {
+  CallSource call;
+  const std::size_t operation =
+      Choice("collective", "one collective, or `sendrecv` from each rank to the next, that all ranks call at once",
+             call_names())
+          .maybe(section)
+          .value_or(0);
+  call.operation = workload::call_operations()[operation];
+  read_size(section, call);
+  read_callers(section, machine, call);
+  return call;
+}
+
+// The keys of jobs that are not trained. The first that is there is the job, any other one too many.
+constexpr std::array<std::string_view, 5> kReplays = {"chakra", "profile", "layers", "goal", "collective"};
+constexpr std::array<std::string_view, 3> kCallKeys = {"size", "ranks", "ranks_per_node"};
 
 std::string_view replayed_key(Section& section) {
   const auto has = [&](std::string_view key) { return section.has(key); };
@@ -139,13 +211,16 @@ std::string_view replayed_key(Section& section) {
   return *first;
 }
 
-// A trace says by itself how the work is spread.
+// Refuses keys of a model to train beside another job, which says by itself how its work is spread.
 void refuse_training_keys(Section& section, std::string_view replayed) {
+  const bool is_call = replayed == "collective";
   for (const std::string_view key : kTrainingKeys) {
     section.know(key);
     if (section.has(key) && !replayed.empty())
-      section.error(key, fmt::format("'{}' belongs to a model to train, not to traces", key),
-                    fmt::format("leave out '{}' to train a model, or this key to replay traces", replayed));
+      section.error(
+          key, fmt::format("'{}' belongs to a model to train, not to {}", key, is_call ? "a collective" : "traces"),
+          fmt::format("leave out '{}' to train a model, or this key to {}", replayed,
+                      is_call ? "call it" : "replay traces"));
   }
 }
 
@@ -157,7 +232,17 @@ bool dispatches_within_node(const Section& workload) {
   return reach != nullptr && reach->value.scalar == "node";
 }
 
-WorkloadSource read_workload(Section& section, Architecture architecture, std::int64_t devices) {
+// Refuses keys of a call beside another job.
+void refuse_call_keys(Section& section) {
+  for (const std::string_view key : kCallKeys) {
+    section.know(key);
+    if (section.has(key))
+      section.error(key, fmt::format("'{}' belongs to 'collective'", key),
+                    "leave it out, or write collective: all_reduce");
+  }
+}
+
+WorkloadSource read_workload(Section& section, const JobMachine& machine) {
   WorkloadSource source;
   system::ComputeOptions& compute = source.compute;
   spell_out_layers(section);
@@ -176,16 +261,19 @@ WorkloadSource read_workload(Section& section, Architecture architecture, std::i
                     [&](Section& s) { read_layers(s, source.text); });
   });
   section.when(replayed == "goal", [&] { source.text = read_goal(section); });
+  section.when(replayed == "collective", [&] { source.call = read_call(section, machine); });
   for (const std::string_view key : kReplays) section.know(key);
+  if (replayed != "collective") refuse_call_keys(section);
   section.know("symmetric");
   if (section.has("symmetric") && !profiles)
     section.error("symmetric", "'symmetric' belongs to 'profile'", "leave it out");
   if (replayed.empty() && !trains)
     section.error(
-        "", "a workload needs traces to replay or a model to train",
-        "write chakra: {prefix: ...}, profile: FILE, layers: FILE, goal: FILE, or model: NAME with parallel and "
-        "batch");
-  section.when(trains, [&] { source.training = workload::read_training(section, architecture, devices); });
+        "", "a workload needs traces to replay, a collective to call or a model to train",
+        "write chakra: {prefix: ...}, profile: FILE, layers: FILE, goal: FILE, collective: NAME with size, or model: "
+        "NAME with parallel and batch");
+  section.when(trains,
+               [&] { source.training = workload::read_training(section, machine.architecture, machine.devices); });
   source.dispatches_within_node = trains && dispatches_within_node(section);
   if (!trains) refuse_training_keys(section, replayed);
   section.takes("precision", compute.precision, precision_names(),
@@ -208,12 +296,12 @@ void check_name(Section& section, const std::string& name, std::map<std::string,
 }  // namespace
 
 std::vector<std::string> WorkloadSource::files() const {
-  if (training) return {};
+  if (training || call) return {};
   if (profile) return profile->files;
   return text ? std::vector{text->file} : workload::find_job_traces(trace.prefix).files;
 }
 
-std::vector<JobSource> read_jobs(Section& experiment, Architecture architecture, std::int64_t devices) {
+std::vector<JobSource> read_jobs(Section& experiment, const JobMachine& machine) {
   std::vector<JobSource> jobs;
   const bool has_list = experiment.has("jobs");
   if (has_list && experiment.has("workload"))
@@ -224,8 +312,10 @@ std::vector<JobSource> read_jobs(Section& experiment, Architecture architecture,
   if (has_list) experiment.know("workload");
   experiment.when(!has_list, [&] {
     experiment.required_section(
-        "workload", "the job: a model to train, or traces to replay; several jobs stand in `jobs`", [&](Section& s) {
-          jobs.push_back({{}, read_workload(s, architecture, devices)});
+        "workload",
+        "the job: a model to train, a collective to call, or traces to replay; several jobs stand in `jobs`",
+        [&](Section& s) {
+          jobs.push_back({{}, read_workload(s, machine)});
         });
   });
   std::map<std::string, Location> names;
@@ -239,10 +329,10 @@ std::vector<JobSource> read_jobs(Section& experiment, Architecture architecture,
         check_name(s, job.name, names);
         const bool has_workload = s.repeated_section(
             "workload", "the job: keys as in `workload` of an experiment",
-            [&](Section& w) { job.workload = read_workload(w, architecture, devices); }, "required");
+            [&](Section& w) { job.workload = read_workload(w, machine); }, "required");
         if (!has_workload && !s.has("workload"))
           s.error("", fmt::format("job '{}' has no workload", printable(job.name)),
-                  "workload: a model to train, or traces to replay");
+                  "workload: a model to train, a collective to call, or traces to replay");
         s.takes("start", job.start, "time before which none of the job's operations starts");
         jobs.push_back(std::move(job));
       });

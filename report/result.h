@@ -159,6 +159,14 @@ struct TimeInterval {
   bool operator==(const TimeInterval&) const = default;
 };
 
+// Figures of a job that is one collective. Bandwidths are in bytes per second, as nccl-tests defines them.
+struct CallFigures {
+  std::string operation;           // "all_reduce"
+  Bytes size{0};                   // as workload::CallSize says
+  double algorithm_bandwidth = 0;  // size / time
+  double bus_bandwidth = 0;        // times workload::bus_factor()
+};
+
 struct Result {
   std::optional<ResultSource> source;  // none if nobody said
   ConfigValue experiment;              // resolved
@@ -172,6 +180,7 @@ struct Result {
   Duration initial{};                        // until replicas have the parameters; the iterations come after that
   std::int64_t iterations = 1;               // simulated one after the other until `finish`; 1 of several jobs
   std::optional<TrainingFigures> training;   // of an only job
+  std::optional<CallFigures> call;           // likewise
   std::optional<TimeInterval> interval;      // of the iteration of one that trains; none if nobody said
   std::vector<JobFigures> jobs;              // if there are several
   std::vector<SharedLinks> shared_links;     // that these use

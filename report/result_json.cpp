@@ -210,6 +210,11 @@ Json to_json(const Result& result, bool deterministic) {
     document["total_time_s"] = seconds(result.finish);  // which the breakdown sums to
   }
   if (result.training) add_training(*result.training, document);
+  if (result.call) {
+    document["collective"] = {{"operation", result.call->operation}, {"bytes", result.call->size.count()}};
+    document["algbw_GBps"] = result.call->algorithm_bandwidth * 1e-9;
+    document["busbw_GBps"] = result.call->bus_bandwidth * 1e-9;
+  }
   if (!result.jobs.empty()) add_jobs(result, document);
   Json breakdown = Json::array();
   std::vector<std::vector<std::size_t>> ranks(result.classes.size());

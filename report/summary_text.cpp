@@ -313,6 +313,7 @@ std::size_t break_of(const std::string& line, std::size_t columns) {
 
 // Lines of more than 80 columns go on in the next, indented by two.
 std::string folded_to_screen(std::string_view text) {
+  if (table_format() != TableFormat::kText) return std::string(text);
   constexpr std::size_t kColumns = 80;
   std::string folded;
   while (!text.empty()) {
@@ -371,6 +372,13 @@ std::string slowest_ranks_text(const Result& result) {
   return text;
 }
 
+// "all_reduce of 1.000 GiB: 173.4 GB/s, bus bandwidth 325.1 GB/s".
+std::string call_text(const CallFigures& call) {
+  if (call.size == Bytes(0)) return call.operation + "\n";
+  return fmt::format("{} of {}: {:.4g} GB/s, bus bandwidth {:.4g} GB/s\n", call.operation, rounded(call.size),
+                     call.algorithm_bandwidth * 1e-9, call.bus_bandwidth * 1e-9);
+}
+
 }  // namespace
 
 std::string interval_text(const TimeInterval& interval) {
@@ -390,6 +398,7 @@ std::string summary_text(const Result& result) {
                       result.devices == 1 ? "" : "s", printable(result.device), result.network_model,
                       result.library.empty() ? "" : ", " + result.library);
   if (result.training) text += result.training->job + "\n";
+  if (result.call) text += call_text(*result.call);
   if (result.iterations > 1)
     text += fmt::format("mean of {} iterations; the times below are of all of them\n", result.iterations);
   if (result.initial > Duration::zero())

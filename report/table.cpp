@@ -5,10 +5,12 @@
 #include <array>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "core/assert.h"
+#include "core/config/csv_lines.h"
 #include "core/error.h"
 
 namespace orrery::report {
@@ -21,6 +23,136 @@ std::size_t width(const std::string& text) {
 }
 
 constexpr std::string_view kNothing = "-";
+
+TableFormat chosen_format = TableFormat::kText;
+
+// Beginning of a line of a table in another format than text. No answer has it otherwise: it is not printable.
+constexpr char kMark = '\x1e';
+
+std::string marked(std::string_view lines) {
+  std::string text;
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', at), lines.size());
+    text += kMark;
+    text.append(lines.substr(at, end - at)).append("\n");
+    at = end + 1;
+  }
+  return text;
+}
+
+std::string escaped(std::string_view text, std::string_view special, std::string_view before) {
+  std::string result;
+  for (const char c : text) {
+    if (special.find(c) != std::string_view::npos) result += before;
+    result += c;
+  }
+  return result;
+}
+
+std::string latex_cell(std::string_view text) {
+  std::string result;
+  for (const char c : text) switch (c) {
+      case '\\':
+        result += "\\textbackslash{}";
+        break;
+      case '~':
+        result += "\\textasciitilde{}";
+        break;
+      case '^':
+        result += "\\textasciicircum{}";
+        break;
+      case '<':
+        result += "\\textless{}";
+        break;
+      case '>':
+        result += "\\textgreater{}";
+        break;
+      case '|':
+        result += "\\textbar{}";
+        break;
+      case '"':
+        result += "''";
+        break;
+      default:
+        result += escaped(std::string_view(&c, 1), "&%$#_{}", "\\");
+    }
+  return result;
+}
+
+// The number and the unit of "24.340 s". No unit where the cell is something else.
+std::pair<std::string_view, std::string_view> number_and_unit(std::string_view cell) {
+  const std::size_t end = cell.find(' ');
+  if (end == std::string_view::npos) return {cell, {}};
+  const std::string_view number = cell.substr(0, end);
+  const bool is_number = number.find_first_not_of("+-.0123456789") == std::string_view::npos &&
+                         number.find_first_of("0123456789") != std::string_view::npos;
+  return is_number ? std::pair(number, cell.substr(end + 1)) : std::pair(cell, std::string_view());
+}
+
+// Units of one quantity, the first of which stands for all.
+struct UnitFactor {
+  std::string_view name;
+  std::string_view base;
+  double factor;
+};
+constexpr double kKibibyte = 1024;
+constexpr std::array kUnitFactors = std::to_array<UnitFactor>({
+    {"s", "s", 1},
+    {"ms", "s", 1e-3},
+    {"us", "s", 1e-6},
+    {"ns", "s", 1e-9},
+    {"ps", "s", 1e-12},
+    {"min", "s", 60},
+    {"h", "s", 3600},
+    {"days", "s", 86400},
+    {"B", "B", 1},
+    {"KiB", "B", 0x1p10},
+    {"MiB", "B", 0x1p20},
+    {"GiB", "B", 0x1p30},
+    {"TiB", "B", 0x1p40},
+    {"PiB", "B", 0x1p50},
+    {"EiB", "B", 0x1p60},
+    {"kB", "B", 1e3},
+    {"MB", "B", 1e6},
+    {"GB", "B", 1e9},
+    {"TB", "B", 1e12},
+    {"B/s", "B/s", 1},
+    {"kB/s", "B/s", 1e3},
+    {"MB/s", "B/s", 1e6},
+    {"GB/s", "B/s", 1e9},
+    {"TB/s", "B/s", 1e12},
+    {"GFLOP/s", "FLOP/s", 1e9},
+    {"TFLOP/s", "FLOP/s", 1e12},
+    {"PFLOP/s", "FLOP/s", 1e15},
+});
+
+const UnitFactor* factor_of(std::string_view unit) {
+  const auto found = std::ranges::find(kUnitFactors, unit, &UnitFactor::name);
+  return found == kUnitFactors.end() ? nullptr : &*found;
+}
+
+// The unit of a column whose cells all have one of the same quantity: the quantity's own, whatever theirs are, so that
+// headings do not depend on how large the figures are. Another unit holds where all cells have it. Empty if there is
+// none.
+std::string_view common_unit(const std::vector<std::vector<std::string>>& rows, std::size_t column) {
+  std::string_view unit;
+  for (const std::vector<std::string>& row : rows) {
+    if (row[column] == kNothing) continue;
+    std::string_view one = number_and_unit(row[column]).second;
+    if (const UnitFactor* factor = factor_of(one)) one = factor->base;
+    if (one.empty() || (!unit.empty() && one != unit)) return {};
+    unit = one;
+  }
+  return unit;
+}
+
+// The number of a cell in the unit of its column; "0.7288" of "728.8 ms".
+std::string in_unit(std::string_view cell, std::string_view unit) {
+  const auto [number, own] = number_and_unit(cell);
+  const UnitFactor *from = factor_of(own), *to = factor_of(unit);
+  if (own == unit || from == nullptr || to == nullptr) return std::string(number);
+  return fmt::format("{:.10g}", std::stod(std::string(number)) * from->factor / to->factor);
+}
 
 struct ColumnUnit {
   std::string_view name;
@@ -63,7 +195,104 @@ void Table::column_of(std::string heading, std::vector<std::string> cells, Align
   for (std::size_t i = 0; i < cells.size(); ++i) rows_[i].push_back(printable(cells[i], std::string::npos));
 }
 
+void set_table_format(TableFormat format) { chosen_format = format; }
+
+TableFormat table_format() { return chosen_format; }
+
+std::string in_table_format(std::string_view answer) {
+  if (chosen_format == TableFormat::kText) return std::string(answer);
+  const std::string_view comment = chosen_format == TableFormat::kCsv     ? "# "
+                                   : chosen_format == TableFormat::kLatex ? "% "
+                                                                          : "";
+  std::string text;
+  bool was_table = false;
+  while (!answer.empty()) {
+    std::string_view line = answer.substr(0, answer.find('\n'));
+    answer.remove_prefix(std::min(answer.size(), line.size() + 1));
+    const bool is_table = line.starts_with(kMark);
+    if (is_table && !was_table && !text.empty() && !text.ends_with("\n\n")) text += '\n';
+    if (!is_table && was_table && !line.empty()) text += '\n';
+    was_table = is_table;
+    if (is_table) line.remove_prefix(1);
+    if (!is_table && !line.empty()) text += comment;
+    text.append(line).append("\n");
+  }
+  return text;
+}
+
 std::string Table::text() const {
+  switch (chosen_format) {
+    case TableFormat::kText:
+      break;
+    case TableFormat::kCsv:
+      return marked(csv());
+    case TableFormat::kMarkdown:
+      return marked(markdown());
+    case TableFormat::kLatex:
+      return marked(latex());
+  }
+  return aligned();
+}
+
+std::string Table::csv() const {
+  std::vector<std::string_view> units;
+  std::vector<std::string> headings;  // before those of the same name are numbered
+  std::string text;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const Column& column = columns_[c];
+    units.push_back(column.align == Align::kRight ? common_unit(rows_, c) : std::string_view());
+    std::string heading = column.heading.empty() ? fmt::format("column {}", c + 1) : column.heading;
+    if (!units[c].empty()) heading += fmt::format(" ({})", units[c]);
+    const auto same = std::ranges::count(headings, heading);
+    headings.push_back(heading);
+    if (same > 0) heading += fmt::format(" {}", same + 1);
+    text += c == 0 ? "" : ",";
+    text += csv_cell(heading);
+  }
+  text += '\n';
+  for (const auto& row : rows_) {
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      text += c == 0 ? "" : ",";
+      if (row[c] != kNothing) text += csv_cell(units[c].empty() ? row[c] : in_unit(row[c], units[c]));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string Table::markdown() const {
+  std::string text = "|", rule = "|";
+  for (const Column& column : columns_) {
+    text += fmt::format(" {} |", escaped(column.heading, "|", "\\"));
+    rule += column.align == Align::kRight ? "---:|" : "---|";
+  }
+  text += fmt::format("\n{}\n", rule);
+  for (const auto& row : rows_) {
+    text += '|';
+    for (const std::string& cell : row) text += fmt::format(" {} |", escaped(cell, "|", "\\"));
+    text += '\n';
+  }
+  return text;
+}
+
+std::string Table::latex() const {
+  std::string places;
+  for (const Column& column : columns_) places += column.align == Align::kRight ? 'r' : 'l';
+  std::string text = fmt::format("\\begin{{tabular}}{{{}}}\n\\hline\n", places);
+  const auto add = [&text](const auto& cells, const auto& text_of) {
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      text += c == 0 ? "" : " & ";
+      text += latex_cell(text_of(cells[c]));
+    }
+    text += " \\\\\n";
+  };
+  add(columns_, [](const Column& column) -> const std::string& { return column.heading; });
+  text += "\\hline\n";
+  for (const auto& row : rows_) add(row, [](const std::string& cell) -> const std::string& { return cell; });
+  return text + "\\hline\n\\end{tabular}\n";
+}
+
+std::string Table::aligned() const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     std::size_t widest = width(columns_[c].heading);

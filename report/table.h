@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Text tables: columns aligned, numbers to the right.
+// Tables: columns aligned on a screen, or in a format that other programs read.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +12,19 @@
 #include "core/units.h"
 
 namespace orrery::report {
+
+// kText: aligned for a screen. The others hold the same cells; where all cells of a column have units of one quantity,
+// CSV has its own (s, B, B/s, FLOP/s) in the heading and bare numbers below; headings of the same name are numbered.
+enum class TableFormat : std::uint8_t { kText, kCsv, kMarkdown, kLatex };
+inline constexpr std::array<std::string_view, 4> kTableFormatNames = {"text", "csv", "markdown", "latex"};
+
+// Chooses the format of all tables of the process. Called once, before any is written; kText until then.
+void set_table_format(TableFormat format);
+TableFormat table_format();
+
+// An answer that was made of tables and sentences, in the chosen format: sentences are comments of CSV and LaTeX, and
+// paragraphs of Markdown.
+std::string in_table_format(std::string_view answer);
 
 class Table {
  public:
@@ -22,10 +37,16 @@ class Table {
   // As many cells as columns. A cell is one line of printable text, whatever it is made of.
   void row(std::vector<std::string> cells);
 
-  // Each line indented by two spaces and ended by a newline; columns two spaces apart; no trailing spaces.
+  // As text each line is indented by two spaces and ended by a newline; columns two spaces apart; no trailing spaces.
+  // In another format each line begins with a mark that in_table_format() takes away.
   std::string text() const;
 
  private:
+  std::string aligned() const;
+  std::string csv() const;
+  std::string markdown() const;
+  std::string latex() const;
+
   struct Column {
     std::string heading;
     Align align;

@@ -3,12 +3,6 @@
 
 namespace orrery::study {
 
-bool is_table_with(const std::string& file, std::span<const std::string_view> keys, const ConfigFiles& files) {
-  const ConfigValue root = files.peek(file);
-  const auto has = [&root](std::string_view key) { return root.find(key) != nullptr; };
-  return has("table") && std::ranges::any_of(keys, has);
-}
-
 std::string read_words(Section& section, std::string_view key, std::string_view meaning) {
   std::string text = section.required<std::string>(key, meaning);
   if (section.has(key) && text.empty()) section.error(key, fmt::format("'{}' is empty", key), std::string(meaning));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tables of published measurements as files, one table a file. A kind of table is a struct with a `name`, which no
-// other table has, where that stands (`where`), the folder of the shipped ones (kFolder) and the keys by which its
-// files are told besides `table` (kKeys: one of them); read_table() reads it from a file's section.
+// other table has, where that stands (`where`) and the folder of the shipped ones (kFolder); read_table() reads it from
+// a file's section. experiment/file_kinds.h tells its files by their keys.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,6 @@
 #include "core/config/config.h"
 
 namespace orrery::study {
-
-// Whether `file` is such a table rather than another configuration or a trace.
-bool is_table_with(const std::string& file, std::span<const std::string_view> keys, const ConfigFiles& files);
-template <class Table>
-bool is_table(const std::string& file, const ConfigFiles& files) {
-  return is_table_with(file, Table::kKeys, files);
-}
 
 // A text that says something.
 std::string read_words(Section& section, std::string_view key, std::string_view meaning);

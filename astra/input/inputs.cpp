@@ -281,16 +281,6 @@ Location System::where(std::string_view key) const {
   return {file, found == lines.end() ? 0 : found->second};
 }
 
-std::string_view kind_of(const ConfigValue& root) {
-  const auto has = [&](std::string_view key) { return root.find(key) != nullptr; };
-  if (has("npus_count") && has("topology")) return "network";
-  if (has("memory-type")) return "remote memory";
-  const bool names_algorithms = std::ranges::any_of(root.entries, [](const ConfigEntry& entry) {
-    return entry.key.ends_with("-implementation") || entry.key.ends_with("-implementation-custom");
-  });
-  return names_algorithms || has("preferred-dataset-splits") ? "system" : "";
-}
-
 NetworkFile read_network(const std::string& path, std::vector<Problem>& warnings) {
   note_input(path, InputKind::kConfiguration);
   Diagnostics diagnostics;

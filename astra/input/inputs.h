@@ -124,9 +124,6 @@ struct Inputs {
 // Reads all but the traces. InputError with what is wrong with a file.
 Inputs read_inputs(const Flags& flags);
 
-// Which of ASTRA-sim's files this is, as "network"; empty if it is none.
-std::string_view kind_of(const ConfigValue& root);
-
 NetworkFile read_network(const std::string& file, std::vector<Problem>& warnings);
 
 // InputError of `what`, which by the value of a key would end after the end of time.

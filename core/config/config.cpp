@@ -81,12 +81,17 @@ class KeyLister : public Section {
   KeyLister(ConfigValue& specimen, std::string path, ConfigContext& context, std::vector<KeyDescription>& keys)
       : Section(specimen, std::move(path), context), keys_(keys) {}
 
-  void when(bool, const std::function<void()>& declare) override { declare(); }
+  void when(bool, const std::function<void()>& declare) override {
+    ++conditions_;
+    declare();
+    --conditions_;
+  }
 
  private:
   ConfigValue* declare(Declared key) override {
     if (key.is_required) error(key.path, "a specimen has no values");
     key.path = sub_path(key.path);
+    key.is_conditional = conditions_ > 0;
     keys_.push_back(std::move(key));
     if (key.specimen.kind == ConfigValue::Kind::kNull) return nullptr;
     return &specimens_.emplace_back(std::move(key.specimen));
@@ -99,6 +104,7 @@ class KeyLister : public Section {
 
   std::vector<KeyDescription>& keys_;
   std::list<ConfigValue> specimens_;
+  int conditions_ = 0;  // that the key being declared stands under
 };
 
 }  // namespace

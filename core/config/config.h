@@ -40,7 +40,8 @@ struct KeyDescription {
   std::string type;      // "bandwidth", "whole number", "ring | switch"
   std::string fallback;  // "required", "optional" or the default
   std::string meaning;
-  std::string range;  // "1 to 4096" of a whole number; empty: any of the type
+  std::string range;            // "1 to 4096" of a whole number; empty: any of the type
+  bool is_conditional = false;  // its section has the key only where other keys say so
 };
 
 struct Range {

@@ -312,4 +312,18 @@ std::string counted(std::uint64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+std::vector<std::string_view> units_of_type(std::string_view type) {
+  constexpr std::array<std::pair<std::string_view, const Family*>, 6> kTypes = {{{"size", &kBytes},
+                                                                                 {"bandwidth", &kBandwidth},
+                                                                                 {"time", &kTime},
+                                                                                 {"rate", &kFlopRate},
+                                                                                 {"power", &kPower},
+                                                                                 {"efficiency", &kEfficiency}}};
+  std::vector<std::string_view> units;
+  for (const auto& [name, family] : kTypes)
+    if (name == type)
+      for (const Unit& unit : family->units) units.push_back(unit.name);
+  return units;
+}
+
 }  // namespace orrery

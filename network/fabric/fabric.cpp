@@ -472,4 +472,10 @@ Duration route_latency(const Fabric& fabric, DeviceId from, DeviceId to) {
   return latency;
 }
 
+std::string without_direction(std::string_view link_class) {
+  for (const std::string_view direction : {".up", ".down"})
+    if (link_class.ends_with(direction)) link_class.remove_suffix(direction.size());
+  return std::string(link_class);
+}
+
 }  // namespace orrery::network

@@ -303,6 +303,10 @@ class Fabric {
 // The sum over the links of the route, at most Duration::max().
 Duration route_latency(const Fabric& fabric, DeviceId from, DeviceId to);
 
+// "nvlink" of "nvlink.up": traffic goes both ways alike in most collectives, so which of the two is named means
+// nothing.
+std::string without_direction(std::string_view link_class);
+
 // Devices of one node differ in the fabric's first dimension only.
 inline std::uint32_t node_of(const Fabric& fabric, DeviceId device) {
   return index_of(device) / fabric.dimensions().front().size;

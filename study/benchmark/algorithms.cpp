@@ -21,7 +21,7 @@ std::vector<std::string> names_of_all(bool is_nccl) {
   return names;
 }
 
-bool can_answer(const CollectiveQuestion& question, const BenchmarkOperation& operation, std::span<const Bytes> sizes,
+bool can_answer(const CollectiveQuestion& question, const workload::CallOperation& operation, std::span<const Bytes> sizes,
                 const ConfigFiles& files) {
   try {
     check_collective(question, operation, sizes, files);
@@ -34,7 +34,7 @@ bool can_answer(const CollectiveQuestion& question, const BenchmarkOperation& op
 }  // namespace
 
 std::vector<CollectiveQuestion> with_each_algorithm(const CollectiveQuestion& question,
-                                                    const BenchmarkOperation& operation, std::span<const Bytes> sizes,
+                                                    const workload::CallOperation& operation, std::span<const Bytes> sizes,
                                                     const ConfigFiles& files) {
   CollectiveQuestion plain = question;
   plain.algorithm.clear();

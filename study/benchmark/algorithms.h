@@ -18,7 +18,7 @@ inline constexpr std::string_view kEachAlgorithm = "each";
 // The question with each algorithm of the question's library that can answer it, in the order of their names. Throws
 // what check_collective() does where the question is wrong without any.
 std::vector<CollectiveQuestion> with_each_algorithm(const CollectiveQuestion& question,
-                                                    const BenchmarkOperation& operation, std::span<const Bytes> sizes,
+                                                    const workload::CallOperation& operation, std::span<const Bytes> sizes,
                                                     const ConfigFiles& files);
 
 // Whether some row runs the algorithm that was asked for: NCCL falls back where an algorithm does not know the

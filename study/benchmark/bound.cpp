@@ -10,7 +10,7 @@ namespace orrery::study {
 namespace {
 
 // What all of `parts`, which together have `ranks`, send to other parts, in units of `size`.
-std::optional<double> traffic(const BenchmarkOperation& operation, double parts, double ranks) {
+std::optional<double> traffic(const workload::CallOperation& operation, double parts, double ranks) {
   if (!operation.kind) return std::nullopt;
   switch (*operation.kind) {
     case CollectiveKind::kAllReduce:
@@ -68,7 +68,7 @@ double bandwidth_between_nodes(const network::Fabric& fabric, std::span<const De
 
 }  // namespace
 
-std::optional<Duration> least_time(const BenchmarkOperation& operation, Bytes size, const network::Fabric& fabric,
+std::optional<Duration> least_time(const workload::CallOperation& operation, Bytes size, const network::Fabric& fabric,
                                    std::span<const DeviceId> devices) {
   const auto ranks = static_cast<double>(devices.size());
   const auto units = traffic(operation, ranks, ranks);

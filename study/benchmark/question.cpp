@@ -82,7 +82,7 @@ ConfigValue machine_of(const CollectiveQuestion& question, const ConfigFiles& fi
 
 // A choice that there is none of where ranks send single messages.
 void refuse_choice(std::string_view option, std::string_view what, const std::string& text,
-                   const BenchmarkOperation& operation) {
+                   const workload::CallOperation& operation) {
   if (!text.empty() && !operation.kind)
     throw InputError({std::string(option)},
                      fmt::format("{} has no {}: each rank sends one message", operation.name, what),
@@ -133,7 +133,7 @@ std::int64_t size_of(std::string_view option, std::string_view text) {
 }
 
 // The file of --algorithm, as the configuration names it.
-void set_file(ConfigValue& root, const CollectiveQuestion& question, const BenchmarkOperation& operation,
+void set_file(ConfigValue& root, const CollectiveQuestion& question, const workload::CallOperation& operation,
               const ConfigFiles& files, Diagnostics& diagnostics) {
   // A bare name is a file, too, here.
   const std::string& file = question.algorithm_file;
@@ -176,7 +176,7 @@ std::string cluster_title(const std::string& cluster) {
   return name != nullptr && name->value.kind == ConfigValue::Kind::kScalar ? name->value.scalar : "inline";
 }
 
-experiment::Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+experiment::Experiment read_question(const CollectiveQuestion& question, const workload::CallOperation& operation,
                                      const ConfigFiles& files, Diagnostics& diagnostics) {
   refuse_choice("--algo", "algorithm", question.algorithm, operation);
   refuse_choice("--algorithm", "algorithm", question.algorithm_file, operation);
@@ -234,8 +234,8 @@ std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes) {
   return found;
 }
 
-std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes, const BenchmarkOperation& operation) {
-  if (operation.size != BenchmarkSize::kNone) return sizes_of(sizes);
+std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes, const workload::CallOperation& operation) {
+  if (operation.size != workload::CallSize::kNone) return sizes_of(sizes);
   const std::pair<const char*, const std::string*> given[] = {
       {"-b", &sizes.first}, {"-e", &sizes.last}, {"-f", &sizes.factor}, {"-i", &sizes.increment}};
   for (const auto& [option, text] : given)

@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "experiment/experiment.h"
-#include "study/benchmark/operation.h"
+#include "workload/calls/operation.h"
 #include "study/benchmark/shares.h"
 
 namespace orrery::study {
@@ -33,7 +33,7 @@ struct CollectiveQuestion {
 
 // The experiment, without a workload. Throws InputError, which names the option that is wrong; warnings go to
 // `diagnostics`.
-experiment::Experiment read_question(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+experiment::Experiment read_question(const CollectiveQuestion& question, const workload::CallOperation& operation,
                                      const ConfigFiles& files, Diagnostics& diagnostics);
 
 // Where errors of the cluster stand: its name or file, or the option.
@@ -60,6 +60,6 @@ struct BenchmarkSizes {
 std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes);
 
 // Those of an operation: a barrier has none, which is one row of size 0; InputError where a size was given.
-std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes, const BenchmarkOperation& operation);
+std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes, const workload::CallOperation& operation);
 
 }  // namespace orrery::study

@@ -193,7 +193,7 @@ std::string name_with_window(const collectives::Algorithm& algorithm) {
   return fmt::format("{}{}", algorithm.name, algorithm.window ? fmt::format("{}", *algorithm.window) : "");
 }
 
-ShareExtremes apply_shares(const ShareQuestion& question, const BenchmarkOperation& operation, std::uint32_t ranks,
+ShareExtremes apply_shares(const ShareQuestion& question, const workload::CallOperation& operation, std::uint32_t ranks,
                            const ConfigFiles& files, experiment::Experiment& experiment) {
   const std::string option = question.given.empty() ? "--skew" : "--shares";
   if (operation.kind != CollectiveKind::kAllToAll)

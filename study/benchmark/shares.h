@@ -8,7 +8,7 @@
 #include "collectives/algorithms.h"
 #include "core/config/tree.h"
 #include "experiment/experiment.h"
-#include "study/benchmark/operation.h"
+#include "workload/calls/operation.h"
 
 namespace orrery::study {
 
@@ -34,7 +34,7 @@ struct ShareExtremes {
 
 // The all-to-all of `experiment` becomes one with these sizes. Throws InputError, which names the option or the place
 // in the file, where they are none, or where the operation or the library has only equal ones.
-ShareExtremes apply_shares(const ShareQuestion& question, const BenchmarkOperation& operation, std::uint32_t ranks,
+ShareExtremes apply_shares(const ShareQuestion& question, const workload::CallOperation& operation, std::uint32_t ranks,
                            const ConfigFiles& files, experiment::Experiment& experiment);
 
 }  // namespace orrery::study

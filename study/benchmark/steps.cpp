@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMostDrawn = 64;  // more than that, nobody reads
 
-void check_question(const BenchmarkOperation& operation, const experiment::Experiment& experiment, std::size_t ranks) {
+void check_question(const workload::CallOperation& operation, const experiment::Experiment& experiment, std::size_t ranks) {
   if (!operation.kind)
     throw InputError({"--steps"}, fmt::format("{} has no steps: each rank sends one message", operation.name),
                      "leave --steps out");
@@ -105,7 +105,7 @@ StepPhase phase_of(const system::CollectivePlan& plan, std::size_t number) {
   return phase;
 }
 
-CollectiveSteps steps(const CollectiveQuestion& question, const BenchmarkOperation& operation, Bytes size,
+CollectiveSteps steps(const CollectiveQuestion& question, const workload::CallOperation& operation, Bytes size,
                       const ConfigFiles& files) {
   Diagnostics ignored;
   const experiment::Experiment experiment = read_question(question, operation, files, ignored);
@@ -114,7 +114,7 @@ CollectiveSteps steps(const CollectiveQuestion& question, const BenchmarkOperati
     throw InputError({"--steps"}, "steps are those of equal sizes", "leave --shares and --skew out");
   check_question(operation, experiment, devices.size());
   check_collective(question, operation, {&size, 1}, files);
-  const workload::Job job = benchmark_job(operation, size, static_cast<std::uint32_t>(devices.size()));
+  const workload::Job job = workload::call_job(operation, size, static_cast<std::uint32_t>(devices.size()));
   const workload::Matching matching = workload::match(job);
   const system::CollectiveOptions& options = experiment.simulation.collectives;
   system::CollectivePlans plans(job, matching, experiment.fabric, devices, options);
@@ -152,7 +152,7 @@ std::string heading_of(const CollectiveSteps& steps, std::size_t number) {
 
 }  // namespace
 
-CollectiveSteps collective_steps(const CollectiveQuestion& question, const BenchmarkOperation& operation, Bytes size,
+CollectiveSteps collective_steps(const CollectiveQuestion& question, const workload::CallOperation& operation, Bytes size,
                                  const ConfigFiles& files) {
   try {
     return steps(question, operation, size, files);

@@ -42,13 +42,13 @@ struct CollectiveSteps {
   std::string cluster;
   std::string operation;
   std::uint32_t ranks = 0;
-  Bytes bytes{0};            // as BenchmarkSize says
+  Bytes bytes{0};            // as workload::CallSize says
   std::uint32_t chunks = 1;  // collectives.chunks; each goes through all phases
   std::vector<StepPhase> phases;
 };
 
 // With the fixed library, of at most 64 ranks. InputError, which names the option that is wrong.
-CollectiveSteps collective_steps(const CollectiveQuestion& question, const BenchmarkOperation& operation, Bytes size,
+CollectiveSteps collective_steps(const CollectiveQuestion& question, const workload::CallOperation& operation, Bytes size,
                                  const ConfigFiles& files);
 
 std::string steps_text(const CollectiveSteps& steps);

@@ -32,7 +32,7 @@ class Unobserved final : public system::SimulationObserver {
 // What is the same for all sizes.
 struct Benchmark {
   const experiment::Experiment& experiment;
-  const BenchmarkOperation& operation;
+  const workload::CallOperation& operation;
   std::span<const DeviceId> devices;  // by rank
 
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(devices.size()); }
@@ -43,7 +43,7 @@ using Look = std::function<void(Time finish, const system::Simulation&)>;
 // Runs the operation once and shows the end to `look`.
 void simulate(const Benchmark& benchmark, Bytes size, const system::SimulationProgress& progress, const Look& look) {
   const experiment::Experiment& experiment = benchmark.experiment;
-  const workload::Job job = benchmark_job(benchmark.operation, size, benchmark.ranks());
+  const workload::Job job = workload::call_job(benchmark.operation, size, benchmark.ranks());
   const workload::Matching matching = workload::match(job);
   Unobserved nobody;
   system::Simulation simulation({job, matching, experiment.fabric, experiment.devices, benchmark.devices},
@@ -130,7 +130,7 @@ class Choices {
     row.algorithm = algorithm_;
     if (library_ == nullptr) return {latency_, {}};
     if (!operation_.kind) return {choose_sends(row), {}};
-    const Bytes input = input_of_rank(operation_, row.bytes, layout_.shape.ranks);
+    const Bytes input = workload::input_of_rank(operation_, row.bytes, layout_.shape.ranks);
     const collectives::NcclTiming way = library_->choice(*operation_.kind, input, layout_.shape);
     if (way.algorithm) row.algorithm = collectives::name_of(*way.algorithm);
     row.protocol = collectives::name_of(way.protocol);
@@ -163,7 +163,7 @@ class Choices {
     return latency;
   }
 
-  BenchmarkOperation operation_;
+  workload::CallOperation operation_;
   const system::NcclLibrary* library_;   // null: the fixed one
   std::string algorithm_ = "send/recv";  // of the fixed library; of NCCL what is made of sends and receives
   Duration latency_{};                   // of the fixed library
@@ -186,7 +186,7 @@ LinkOverload most_loaded(const network::Fabric& fabric, std::span<const network:
     most = load;
     busiest = link.link_class;
   }
-  return {without_direction(fabric.link_classes()[busiest]), most};
+  return {network::without_direction(fabric.link_classes()[busiest]), most};
 }
 
 // Of the link that carried most while it was busy. More than 1 only in a network model that does not share links.
@@ -211,13 +211,13 @@ CollectiveRow measure(const Benchmark& benchmark, Bytes size, const Choices& cho
                       const system::SimulationProgress& progress) {
   CollectiveRow row;
   row.bytes = size;
-  row.count = float_count(benchmark.operation, size, benchmark.ranks());
+  row.count = workload::float_count(benchmark.operation, size, benchmark.ranks());
   simulate(benchmark, size, progress, [&](Time finish, const system::Simulation& simulation) {
     const std::vector<network::LinkUsage> usage = simulation.link_usage();
     row.balanced_in_vain = simulation.plans().balanced_in_vain();
     row.time = finish.time_since_epoch();
     row.algorithm_bandwidth = size == Bytes(0) ? 0 : static_cast<double>(size.count()) / seconds(finish);
-    row.bus_bandwidth = row.algorithm_bandwidth * bus_factor(benchmark.operation, benchmark.ranks());
+    row.bus_bandwidth = row.algorithm_bandwidth * workload::bus_factor(benchmark.operation, benchmark.ranks());
     row.overload = worst_overload(benchmark.experiment.fabric, usage);
     row.bound = collective_bound(benchmark.experiment.fabric, usage, finish, choices.choose(row));
   });
@@ -269,7 +269,7 @@ void warn_of_idle_themis(const CollectiveTable& table, Diagnostics& diagnostics)
 
 // The machine, and who of it takes part.
 struct Machine {
-  Machine(const CollectiveQuestion& question, const BenchmarkOperation& operation, const ConfigFiles& files,
+  Machine(const CollectiveQuestion& question, const workload::CallOperation& operation, const ConfigFiles& files,
           Diagnostics& diagnostics)
       : experiment(read_question(question, operation, files, diagnostics)),
         devices(benchmark_devices(question, experiment.fabric)) {
@@ -286,7 +286,7 @@ struct Machine {
   std::optional<ShareExtremes> extremes;  // where sizes differ from pair to pair
 };
 
-CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+CollectiveTable study(const CollectiveQuestion& question, const workload::CallOperation& operation,
                       std::span<const Bytes> sizes, const ConfigFiles& files, const experiment::RunProgress& progress) {
   Diagnostics diagnostics;
   const Machine machine(question, operation, files, diagnostics);
@@ -313,7 +313,7 @@ CollectiveTable study(const CollectiveQuestion& question, const BenchmarkOperati
 
 }  // namespace
 
-CollectiveTable study_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+CollectiveTable study_collective(const CollectiveQuestion& question, const workload::CallOperation& operation,
                                  std::span<const Bytes> sizes, const ConfigFiles& files,
                                  const experiment::RunProgress& progress) {
   try {
@@ -323,7 +323,7 @@ CollectiveTable study_collective(const CollectiveQuestion& question, const Bench
   }
 }
 
-void check_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+void check_collective(const CollectiveQuestion& question, const workload::CallOperation& operation,
                       std::span<const Bytes> sizes, const ConfigFiles& files) {
   try {
     Diagnostics warnings;
@@ -337,12 +337,6 @@ void check_collective(const CollectiveQuestion& question, const BenchmarkOperati
   } catch (const InputError& error) {
     throw located(error, cluster_origin(question.cluster));
   }
-}
-
-std::string without_direction(std::string_view link_class) {
-  for (const std::string_view direction : {".up", ".down"})
-    if (link_class.ends_with(direction)) link_class.remove_suffix(direction.size());
-  return std::string(link_class);
 }
 
 }  // namespace orrery::study

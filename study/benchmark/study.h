@@ -36,16 +36,12 @@ struct LinkOverload {
   double factor = 0;
 };
 
-// "nvlink" of "nvlink.up": traffic goes both ways alike in most collectives, so which of the two is named means
-// nothing.
-std::string without_direction(std::string_view link_class);
-
 struct CollectiveRow {
-  Bytes bytes;  // as BenchmarkSize says
+  Bytes bytes;  // as workload::CallSize says
   std::int64_t count = 0;
   Duration time{};
   double algorithm_bandwidth = 0;  // bytes / time, in bytes per second
-  double bus_bandwidth = 0;        // times bus_factor()
+  double bus_bandwidth = 0;        // times workload::bus_factor()
   // "ring"; of the fixed library one per dimension in use, "halving-doubling+ring"; "point-to-point". Of nccl "nvls",
   // and "send/recv" of what it makes of those.
   std::string algorithm;
@@ -75,12 +71,12 @@ struct CollectiveTable {
 };
 
 // Throws InputError, which names the option that is wrong.
-CollectiveTable study_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+CollectiveTable study_collective(const CollectiveQuestion& question, const workload::CallOperation& operation,
                                  std::span<const Bytes> sizes, const ConfigFiles& files,
                                  const experiment::RunProgress& progress = {});
 
 // Throws what study_collective() would, but simulates none of the sizes.
-void check_collective(const CollectiveQuestion& question, const BenchmarkOperation& operation,
+void check_collective(const CollectiveQuestion& question, const workload::CallOperation& operation,
                       std::span<const Bytes> sizes, const ConfigFiles& files);
 
 double microseconds(Duration time);

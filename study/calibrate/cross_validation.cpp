@@ -16,10 +16,10 @@
 #include "collectives/nccl/constants_config.h"
 #include "core/in_parallel.h"
 #include "report/table.h"
+#include "study/benchmark/interval.h"
 #include "study/calibrate/fit.h"
 #include "study/calibrate/least_squares.h"
 #include "study/errors.h"
-#include "study/interval/kinds.h"
 #include "study/validate/collectives/validate.h"
 
 namespace orrery::study {

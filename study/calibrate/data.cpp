@@ -75,7 +75,7 @@ class DataReader {
 
   void add(const NcclTable& table) {
     const Location where{question_.log, table.line};
-    const BenchmarkOperation operation = operation_of(table, where);
+    const workload::CallOperation operation = operation_of(table, where);
     if (table.cpu_times) throw InputError(where, "the times are of the host, which say nothing about the operation");
     if (table.groups > 1)
       throw InputError(where,
@@ -94,15 +94,15 @@ class DataReader {
     }
   }
 
-  BenchmarkOperation operation_of(const NcclTable& table, const Location& where) const {
+  workload::CallOperation operation_of(const NcclTable& table, const Location& where) const {
     if (table.test.empty() && question_.operation.empty())
       throw InputError(where, "the log does not say which operation this is", "name it: --op all_reduce");
-    if (table.test.empty()) return benchmark_operation_named(question_.operation, "--op");
-    if (!question_.operation.empty() && benchmark_operation_named(question_.operation, "--op").name != table.test)
+    if (table.test.empty()) return workload::call_operation_named(question_.operation, "--op");
+    if (!question_.operation.empty() && workload::call_operation_named(question_.operation, "--op").name != table.test)
       throw InputError(where, fmt::format("a table of {}, not of {}", table.test, question_.operation),
                        "leave --op out");
     try {
-      return benchmark_operation_named(table.test, "the log");
+      return workload::call_operation_named(table.test, "the log");
     } catch (const InputError&) {
       throw InputError(where, fmt::format("a table of {}, which cannot be predicted", table.test),
                        "cut this table out of the log");
@@ -145,7 +145,7 @@ class DataReader {
   }
 
   // Tables of the same operation, launch and release share theirs.
-  std::size_t benchmark_of(const NcclTable& table, const BenchmarkOperation& operation, const Location& where) {
+  std::size_t benchmark_of(const NcclTable& table, const workload::CallOperation& operation, const Location& where) {
     const CollectiveQuestion machine = question_of(table, where);
     const std::string kind = fmt::format("{} {} {}", operation.name, machine.launch, fmt::join(machine.settings, " "));
     const auto [known, is_new] = benchmarks_.try_emplace(kind, data_.benchmarks.size());
@@ -156,7 +156,7 @@ class DataReader {
     return known->second;
   }
 
-  void add_benchmark(const CollectiveQuestion& machine, const NcclTable& table, const BenchmarkOperation& operation,
+  void add_benchmark(const CollectiveQuestion& machine, const NcclTable& table, const workload::CallOperation& operation,
                      const Location& where) {
     Diagnostics reading;
     const experiment::Experiment experiment = read_question(machine, operation, files_, reading);

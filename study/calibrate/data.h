@@ -27,7 +27,7 @@ struct CalibrationQuestion {
 
 struct CalibrationRow {
   std::size_t table = 0;  // into the benchmarks
-  Bytes bytes{0};         // as BenchmarkSize says
+  Bytes bytes{0};         // as workload::CallSize says
   double seconds = 0;     // measured
 };
 

@@ -35,7 +35,7 @@ double send_seconds(const NcclBenchmark& b, Bytes size, const collectives::NcclC
 
 }  // namespace
 
-NcclBenchmark nccl_benchmark(const experiment::Experiment& experiment, const BenchmarkOperation& operation,
+NcclBenchmark nccl_benchmark(const experiment::Experiment& experiment, const workload::CallOperation& operation,
                              std::span<const DeviceId> devices) {
   const collectives::GroupShape shape = system::lay_out_group(devices, experiment.fabric).shape;
   NcclBenchmark benchmark{operation, shape, system::machine_of(experiment.machine_kinds, shape),
@@ -45,7 +45,7 @@ NcclBenchmark nccl_benchmark(const experiment::Experiment& experiment, const Ben
 }
 
 collectives::NcclCall call_of(const NcclBenchmark& b, Bytes size) {
-  return {*b.operation.kind, input_of_rank(b.operation, size, b.shape.ranks), &b.shape, b.machine};
+  return {*b.operation.kind, workload::input_of_rank(b.operation, size, b.shape.ranks), &b.shape, b.machine};
 }
 
 double predicted_seconds(const NcclBenchmark& benchmark, Bytes size, const collectives::NcclConstants& constants) {

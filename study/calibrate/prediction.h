@@ -15,13 +15,13 @@
 #include "core/machine_kind.h"
 #include "core/units.h"
 #include "experiment/experiment.h"
-#include "study/benchmark/operation.h"
+#include "workload/calls/operation.h"
 
 namespace orrery::study {
 
 // All about a benchmark that does not depend on the constants of the library.
 struct NcclBenchmark {
-  BenchmarkOperation operation;
+  workload::CallOperation operation;
   collectives::GroupShape shape;
   MachineKind machine;
   collectives::NcclOptions options;
@@ -31,13 +31,13 @@ struct NcclBenchmark {
 };
 
 // Of the operation on `devices`, by rank, of an experiment with library `nccl`.
-NcclBenchmark nccl_benchmark(const experiment::Experiment& experiment, const BenchmarkOperation& operation,
+NcclBenchmark nccl_benchmark(const experiment::Experiment& experiment, const workload::CallOperation& operation,
                              std::span<const DeviceId> devices);
 
-// What NCCL is asked for `size`, which is as BenchmarkSize says, of an operation that is a collective.
+// What NCCL is asked for `size`, which is as workload::CallSize says, of an operation that is a collective.
 collectives::NcclCall call_of(const NcclBenchmark& benchmark, Bytes size);
 
-// `size` as BenchmarkSize says. InputError if NCCL is held to ways that it has not got.
+// `size` as workload::CallSize says. InputError if NCCL is held to ways that it has not got.
 double predicted_seconds(const NcclBenchmark& benchmark, Bytes size, const collectives::NcclConstants& constants);
 
 // The same by each way that NCCL has, in their order; the fastest of them is the prediction.

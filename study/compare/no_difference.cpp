@@ -116,7 +116,7 @@ std::vector<ChangedLinks> links_of(const std::string& key, const std::vector<Cha
 // Links of the set that messages of the job cross.
 std::vector<ChangedLinks> crossed(const EqualPair& pair, std::vector<ChangedLinks> links) {
   std::erase_if(links, [&](const ChangedLinks& one) {
-    return !pair.used_links.contains(without_direction(pair.second.fabric.link_classes()[one.link_class]));
+    return !pair.used_links.contains(network::without_direction(pair.second.fabric.link_classes()[one.link_class]));
   });
   return links;
 }
@@ -153,7 +153,7 @@ CappedLinks capped(const EqualPair& pair, const std::vector<ChangedLinks>& links
 std::string names_of(const network::Fabric& fabric, const std::vector<ChangedLinks>& links) {
   std::vector<std::string> names;
   for (const ChangedLinks& one : links) {
-    std::string name = without_direction(fabric.link_classes()[one.link_class]);
+    std::string name = network::without_direction(fabric.link_classes()[one.link_class]);
     if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
   return fmt::format("'{}'", fmt::join(names, "', '"));
@@ -187,7 +187,7 @@ NoDifference link_reason(const EqualPair& pair, const std::string& key, const st
   const std::string& by = fabric.link_keys()[cap->by];
   const std::string remedy = by.empty() || by == key ? std::string() : fmt::format("change '{}' with it", by);
   const std::string narrower = fmt::format("also crosses '{}', which carry {}",
-                                           without_direction(fabric.link_classes()[cap->by]), rounded(cap->together));
+                                           network::without_direction(fabric.link_classes()[cap->by]), rounded(cap->together));
   const std::string some = fmt::format("all that crosses {} {}", names_of(fabric, capped_links), narrower);
   const std::string text = others.empty() ? fmt::format("{}, and all that crosses these {}", sets, narrower)
                                           : fmt::format("{}: {}, and {} {}", sets, some, names_of(fabric, others),
@@ -213,7 +213,7 @@ void add(std::vector<NoDifference>& reasons, NoDifference reason) {
 std::set<std::string> used_links(const experiment::Run& run) {
   std::set<std::string> used;
   for (const report::LinkClassUse& use : run.result.links)
-    if (use.bytes > 0) used.insert(without_direction(use.name));
+    if (use.bytes > 0) used.insert(network::without_direction(use.name));
   return used;
 }
 

@@ -85,6 +85,7 @@ Explanation explain(const ExplainRequest& request, const ConfigFiles& files, con
     explanation.base.name = "as it is";
     take_figures(base, explanation.base);
     if (base.training) explanation.job = base.training->job;
+    if (base.call) explanation.job = fmt::format("{} of {}", base.call->operation, rounded(base.call->size));
     explanation.devices = fmt::format("{} on {} {}", counted(base.class_of_rank.size(), "rank"),
                                       counted(base.devices, "device"), printable(base.device));
     explanation.computes_as_measured = base.computes_as_measured;

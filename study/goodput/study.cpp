@@ -37,7 +37,7 @@ Bytes checkpoint_of(const workload::TrainingSpec& training) {
 double write_time(const experiment::Reliability& reliability, std::optional<Bytes> checkpoint) {
   if (reliability.write) return *reliability.write;
   if (!checkpoint)
-    throw InputError(reliability.where, "how large a checkpoint of traces is, is not known",
+    throw InputError(reliability.where, "how large a checkpoint of a job without a model is, is not known",
                      "write reliability.checkpoint.time in place of bandwidth");
   return static_cast<double>(checkpoint->count()) / static_cast<double>(reliability.storage->count());
 }

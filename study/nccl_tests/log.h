@@ -26,7 +26,7 @@ struct NcclRow {
   };
 
   int line = 0;  // 0: the file has no lines (JSON)
-  Bytes bytes;   // as BenchmarkSize says
+  Bytes bytes;   // as workload::CallSize says
   std::optional<std::uint64_t> count;
   std::string type;       // "float"; may be empty
   std::string reduction;  // "sum", "none"; may be empty

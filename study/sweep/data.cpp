@@ -22,7 +22,9 @@ constexpr std::string_view kPoint = "point", kError = "error";
 constexpr std::array<std::string_view, 6> kBefore = {"iteration_time_s",     "mfu",
                                                      "tokens_per_s_per_gpu", "samples_per_s_per_gpu",
                                                      "model_tflops_per_gpu", "memory_peak_bytes"};
-constexpr std::array<std::string_view, 4> kOfWholeTraining = {"training_days", "device_years", "energy_kwh", "cost"};
+// Columns that are there where a point has them.
+constexpr std::array<std::string_view, 6> kOfSomeJobs = {"training_days", "device_years", "energy_kwh",
+                                                         "cost",          "algbw_GBps",   "busbw_GBps"};
 constexpr std::array<std::string_view, 8> kBehind = {"compute_s", "bubble_s",           "wait_s",
                                                      "idle_s",    "busiest_link_class", "busiest_link_utilisation",
                                                      "bound_by",  "bound_share"};
@@ -49,6 +51,10 @@ void add_figures(const SweepFigures& found, PointData& data) {
       if (run->kilowatt_hours) figures["energy_kwh"] = *run->kilowatt_hours;
       if (run->cost) figures["cost"] = *run->cost;
     }
+  }
+  if (found.call) {
+    figures["algbw_GBps"] = found.call->algorithm_bandwidth * 1e-9;
+    figures["busbw_GBps"] = found.call->bus_bandwidth * 1e-9;
   }
   for (const report::JobFigures& job : found.jobs) {
     const std::string name = printable(job.name, SIZE_MAX);
@@ -162,7 +168,7 @@ bool is_point_column(std::string_view name) {
 std::vector<std::string> point_columns() {
   std::vector<std::string> columns = {std::string(kPoint), std::string(kError)};
   for (const std::span<const std::string_view> part :
-       {std::span<const std::string_view>(kBefore), {kOfWholeTraining}, {kBehind}})
+       {std::span<const std::string_view>(kBefore), {kOfSomeJobs}, {kBehind}})
     columns.insert(columns.end(), part.begin(), part.end());
   return columns;
 }
@@ -171,7 +177,7 @@ PointTable point_table(const Sweep& sweep, std::span<const SweepPoint> points) {
   std::vector<std::string> before(kBefore.begin(), kBefore.end());
   const std::vector<std::string> behind(kBehind.begin(), kBehind.end());
   const std::vector<PointData> data = data_of(sweep, points);
-  for (const std::string_view key : kOfWholeTraining)
+  for (const std::string_view key : kOfSomeJobs)
     if (std::ranges::any_of(data, [&](const PointData& point) { return point.figures.contains(key); }))
       before.emplace_back(key);
   for (const PointData& point : data)

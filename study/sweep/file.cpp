@@ -11,6 +11,7 @@
 #include "core/config/relative.h"
 #include "core/suggest.h"
 #include "experiment/experiment.h"
+#include "experiment/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "study/sweep/data.h"
 #include "study/sweep/layout.h"
@@ -188,12 +189,6 @@ void check_axes(const Sweep& sweep, Diagnostics& diagnostics) {
     }
 }
 
-bool is_sweep(const ConfigValue& root) {
-  // These have an experiment, too.
-  const bool is_other = root.find("table") != nullptr || experiment::is_document(root);
-  return !is_other && (root.find("vary") != nullptr || root.find("experiment") != nullptr);
-}
-
 void read_sweep(Section& section, Sweep& sweep) {
   sweep.title = printable(section.maybe<std::string>("title", "printed above the table").value_or(""), 300);
   const ConfigValue* shared =
@@ -217,7 +212,7 @@ void read_sweep(Section& section, Sweep& sweep) {
   else if (shared->kind == Kind::kScalar)
     section.context().files().expand(sweep.experiment, "studies", diagnostics);
   if (shared->kind == Kind::kList) section.error("experiment", "'experiment' is a list; a map of keys is expected");
-  if (is_sweep(sweep.experiment))
+  if (experiment::file_kind(sweep.experiment) == experiment::FileKind::kSweep)
     return section.error("experiment", "'experiment' is itself a sweep; one experiment is expected",
                          "name the experiment of that sweep, and add its axes here");
   if (sweep.combinations() <= kMostPoints) check_axes(sweep, diagnostics);
@@ -253,10 +248,6 @@ std::vector<std::string> Sweep::axis_names() const {
   std::vector<std::string> names;
   for (const SweepAxis& axis : axes) names.push_back(axis.name);
   return names;
-}
-
-bool is_sweep(const std::string& file, const ConfigFiles& files) {
-  return !experiment::is_result(file, files) && is_sweep(files.peek(file));
 }
 
 Sweep load_sweep(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files) {

@@ -46,7 +46,8 @@ enum class SweepColumn {
   kEfficiency,
   kLinks,
   kRun,
-  kJobs
+  kJobs,
+  kBusBandwidth
 };
 // "iteration_time", "mfu", ...: as `show` has them.
 std::string_view name_of(SweepColumn column);
@@ -84,9 +85,6 @@ struct Sweep {
     return axes[axis].choices[choices[axis]].label;
   }
 };
-
-// Whether `file` is a sweep rather than another configuration or a trace: by its keys.
-bool is_sweep(const std::string& file, const ConfigFiles& files);
 
 // Reads `file`; the `settings` (a.b=v) change the experiment of all points. Throws InputError with all problems.
 Sweep load_sweep(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files);

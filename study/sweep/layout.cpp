@@ -12,9 +12,9 @@
 namespace orrery::study {
 namespace {
 
-constexpr std::array<std::string_view, 12> kColumns = {"iteration_time", "mfu",   "throughput",   "tflops",
-                                                       "memory",         "bound", "exposed",      "bubble",
-                                                       "efficiency",     "links", "training_run", "slowdown"};
+constexpr std::array<std::string_view, 13> kColumns = {
+    "iteration_time", "mfu",        "throughput", "tflops",       "memory",   "bound", "exposed",
+    "bubble",         "efficiency", "links",      "training_run", "slowdown", "busbw"};
 constexpr std::array<SweepColumn, 4> kDefaultColumns = {SweepColumn::kTime, SweepColumn::kMfu, SweepColumn::kBound,
                                                         SweepColumn::kExposed};
 

@@ -22,7 +22,7 @@ struct Figure {
   std::string_view name;
   bool most_first = false;
 };
-constexpr std::array<Figure, 7> kFigures = {{
+constexpr std::array<Figure, 8> kFigures = {{
     {"iteration_time", "iteration_time_s"},
     {"mfu", "mfu", true},
     {"throughput", "tokens_per_s_per_gpu", true},
@@ -30,6 +30,7 @@ constexpr std::array<Figure, 7> kFigures = {{
     {"tflops", "model_tflops_per_gpu", true},
     {"memory", "memory_peak_bytes"},
     {"training_run", "training_days"},
+    {"busbw", "busbw_GBps", true},
 }};
 
 bool has_most_first(std::string_view name) {

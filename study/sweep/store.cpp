@@ -51,6 +51,11 @@ Json to_json(const SweepFigures& figures) {
     for (const Bytes use : training.memory.by) json["training"]["memory"].push_back(use.count());
     if (training.run) json["training"]["run"] = to_json(*training.run);
   }
+  if (figures.call)
+    json["call"] = {{"operation", figures.call->operation},
+                    {"size", figures.call->size.count()},
+                    {"algorithm_bandwidth", figures.call->algorithm_bandwidth},
+                    {"bus_bandwidth", figures.call->bus_bandwidth}};
   for (const report::JobFigures& job : figures.jobs)
     json["jobs"].push_back(
         {{"name", job.name}, {"alone_ps", job.alone.count()}, {"together_ps", job.together.count()}});
@@ -75,6 +80,12 @@ SweepFigures figures_of(const Json& json) {
     for (std::size_t i = 0; i < training.memory.by.size(); ++i)
       training.memory.by[i] = Bytes(stored.at("memory").at(i).get<std::int64_t>());
     if (stored.contains("run")) training.run = run_of(stored["run"]);
+  }
+  if (json.contains("call")) {
+    const Json& call = json["call"];
+    figures.call =
+        report::CallFigures{call.at("operation").get<std::string>(), Bytes(call.at("size").get<std::int64_t>()),
+                            call.at("algorithm_bandwidth").get<double>(), call.at("bus_bandwidth").get<double>()};
   }
   if (json.contains("jobs"))
     for (const Json& stored : json["jobs"]) {

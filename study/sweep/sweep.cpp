@@ -41,7 +41,7 @@ void attempt(const Sweep& sweep, std::size_t number, const ConfigFiles& files, S
 std::vector<std::pair<std::string, double>> links_of(const report::Result& result) {
   std::vector<std::pair<std::string, double>> links;
   for (const report::LinkClassUse& use : result.links) {
-    const std::string name = without_direction(use.name);
+    const std::string name = network::without_direction(use.name);
     const auto known = std::ranges::find(links, name, &std::pair<std::string, double>::first);
     if (known != links.end())
       known->second = std::max(known->second, use.most);
@@ -54,8 +54,8 @@ std::vector<std::pair<std::string, double>> links_of(const report::Result& resul
 }
 
 SweepFigures figures_of(const report::Result& result) {
-  SweepFigures figures{report::iteration_time(result), result.training, result.jobs, report::mean_parts(result),
-                       links_of(result)};
+  SweepFigures figures{report::iteration_time(result), result.training, result.call, result.jobs,
+                       report::mean_parts(result),     links_of(result)};
   for (report::Part& part : figures.parts) part.seconds /= static_cast<double>(result.iterations);
   return figures;
 }

@@ -23,6 +23,7 @@ namespace orrery::study {
 struct SweepFigures {
   Duration iteration_time{};
   std::optional<report::TrainingFigures> training;  // of an only job
+  std::optional<report::CallFigures> call;          // likewise
   std::vector<report::JobFigures> jobs;             // if there are several
   std::vector<report::Part> parts;                  // of an iteration, mean over ranks, largest first
   // Utilisation of the busiest link of each class, without its direction, of those in use; the most utilised first.

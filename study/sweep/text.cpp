@@ -103,7 +103,7 @@ std::string of_training(const SweepFigures& figures, std::string (*text)(const r
 }
 
 // By SweepColumn.
-constexpr std::array<ColumnText, 12> kColumnTexts = {{
+constexpr std::array<ColumnText, 13> kColumnTexts = {{
     {"time", Align::kRight, [](const SweepFigures& f, const SweepFigures*) { return rounded(f.iteration_time); }},
     {"MFU", Align::kRight,
      [](const SweepFigures& f, const SweepFigures*) {
@@ -136,6 +136,10 @@ constexpr std::array<ColumnText, 12> kColumnTexts = {{
        });
      }},
     {"slowdown by other jobs", Align::kLeft, [](const SweepFigures& f, const SweepFigures*) { return jobs_text(f); }},
+    {"bus bandwidth", Align::kRight,
+     [](const SweepFigures& f, const SweepFigures*) {
+       return f.call ? fmt::format("{:.2f} GB/s", f.call->bus_bandwidth * 1e-9) : std::string(kNothing);
+     }},
 }};
 
 const ColumnText& text_of(SweepColumn column) { return kColumnTexts[static_cast<std::size_t>(column)]; }

@@ -243,10 +243,14 @@ def check_notes(program, checks):
 
 
 def check_alone(program, checks):
-    """The program needs nothing beside it, and no environment; other commands say what they miss."""
+    """The two programs need nothing beside them, and no environment; other commands say what they miss."""
     with scratch_folder() as folder:
         write_files(folder, broken_astra.base())
-        alone = shutil.copy(program.path, Path(folder) / "alone")
+        alone = shutil.copy(program.path, folder)
+        half = subprocess.run([alone, *flags()], cwd=folder, capture_output=True, text=True, check=False)
+        checks.check(half.returncode == 2 and "orrery-study: error: has 'orrery astra-sim', and cannot be started: No such file"
+                     in half.stderr and not half.stdout, "a command whose program is not there says so", half.stderr)
+        shutil.copy(f"{program.path}-study", folder)
         environment = {name: value for name, value in os.environ.items() if name != "ORRERY_CONFIGS"}
         run = subprocess.run([alone, *flags()], cwd=folder, env=environment, capture_output=True, text=True, check=False)
         checks.check(run.returncode == 0 and "sys[7] finished, 64440 cycles" in run.stdout, "a lone program", run.stderr)

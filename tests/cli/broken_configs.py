@@ -437,6 +437,29 @@ ALGORITHMS = [
     more("collectives: {library: nckl}", "collectives.library: unknown value 'nckl'", "did you mean 'nccl'?"),
 ]
 
+def call(keys, *message):
+    """A collective as a job, on two nodes."""
+    return text(f"`workload: {{{keys}}}`", f"cluster: dgx-a100\nnodes: 2\nworkload: {{{keys}}}\n", *message)
+
+
+CALLS = [
+    call("collective: all_reduse, size: 1 GiB", "workload.collective: unknown value 'all_reduse'", "did you mean 'all_reduce'?"),
+    call("collective: all_reduce", "'all_reduce' needs a size", "size: 1 GiB"),
+    call("collective: all_reduce, size: 1", "size"),
+    call("collective: all_reduce, size: -1 B", "size"),
+    call("collective: all_reduce, size: [1 MiB, 2 MiB]", "size"),
+    call("collective: barrier, size: 1 MiB", "a barrier carries no data"),
+    call("collective: all_reduce, size: 1 GiB, ranks: 1", "'all_reduce' has only one rank here"),
+    call("collective: all_reduce, size: 1 GiB, ranks: 17", "the job has 17 ranks, the cluster only 16 devices"),
+    call("collective: all_reduce, size: 1 GiB, ranks_per_node: 9", "9 ranks on each node, which has 8 devices", "8 at most"),
+    call("collective: all_reduce, size: 1 GiB, ranks: 8, ranks_per_node: 2", "8 ranks, and 2 on each of 2 nodes", "4 at most"),
+    call("collective: all_reduce, size: 1 GiB, batch: {global: 8}", "'batch' belongs to a model to train, not to a collective"),
+    call("collective: all_reduce, size: 1 GiB, goal: x.goal", "are two jobs"),
+    text("A collective on more ranks than there may be", "cluster: dgx-a100\nnodes: 131073\nworkload: {collective: all_reduce, size: 1 GiB}\n",
+         "'all_reduce' on 1048584 ranks", "1048576 at most: ranks: N"),
+    call("size: 1 GiB", "'size' belongs to 'collective'"),
+]
+
 NCCL = [
     *[more(f"collectives: {{{key}: {value}}}", f"job.yaml:7:{17 + len(key)}: error: '{key}' means nothing with "
            "'library: fixed'", "write 'library: nccl', or leave it out")
@@ -582,5 +605,5 @@ MEASURED = [
              "kernels.csv:2: error: measured times of fused experts cannot replace the model's", "name files of GEMMs and of attention"),
 ]
 
-ROWS = (FILES + KEYS + VALUES + CLUSTERS + MACHINES + FABRICS + EFFICIENCIES + ALGORITHMS + NCCL + PLACEMENTS +
+ROWS = (FILES + KEYS + VALUES + CLUSTERS + MACHINES + FABRICS + EFFICIENCIES + ALGORITHMS + CALLS + NCCL + PLACEMENTS +
         PERTURBATIONS + MEASURED)

@@ -53,10 +53,10 @@ jobs:
 
 WORKLOADS = [
     whole("A workload of nothing", "cluster: dgx-a100\nworkload: {}\n",
-          "job.yaml:2:11: error: a workload needs traces to replay or a model to train",
-          "write chakra: {prefix: ...}, profile: FILE, layers: FILE, goal: FILE, or model: NAME with parallel and batch"),
+          "job.yaml:2:11: error: a workload needs traces to replay, a collective to call or a model to train",
+          "write chakra: {prefix: ...}, profile: FILE, layers: FILE, goal: FILE, collective: NAME with size, or model: NAME with parallel and batch"),
     whole("Degrees without a model", "cluster: dgx-a100\nworkload:\n  parallel: {data: 8}\n",
-          "job.yaml:3:3: error: a workload needs traces to replay or a model to train"),
+          "job.yaml:3:3: error: a workload needs traces to replay, a collective to call or a model to train"),
     whole("Traces and a model", MODEL + "  chakra: {prefix: rank}\n",
           "job.yaml:3:10: error: 'model' belongs to a model to train, not to traces",
           "leave out 'chakra' to train a model, or this key to replay traces"),
@@ -430,7 +430,7 @@ SEVERAL = [
     whole("A job of an empty name", TWO_JOBS.replace("name: a", "name: ''"),
           "job.yaml:3:11: error: the name of a job is empty"),
     whole("A job without a workload", TWO_JOBS.replace("    workload: {chakra: {prefix: rank}}\n", ""),
-          "job.yaml:3:5: error: job 'a' has no workload", "workload: a model to train, or traces to replay"),
+          "job.yaml:3:5: error: job 'a' has no workload", "workload: a model to train, a collective to call, or traces to replay"),
     whole("A mistake in the workload of a job", TWO_JOBS.replace("data: 4", "dta: 4"),
           "job.yaml:8:18: error: unknown key 'dta' in 'jobs[].workload.parallel'", "did you mean 'data'?"),
     whole("The nodes of one job", TWO_JOBS.replace("  - name: b\n", "  - name: b\n    nodes: 4\n"),

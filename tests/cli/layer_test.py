@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """layer_test.py: every #include between layers is allowed by the table of docs/architecture.md, scripts/house finds no
-cycle of files or rooms and no crowded room, names are in the namespace of their layer, files say their licence."""
+cycle of files or rooms and no crowded room, names are in the namespace of their layer, files say their licence, paths that
+documents and comments name are there."""
 import importlib.machinery
 import importlib.util
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 from orrery_program import SOURCE, Checks
 
@@ -57,8 +60,39 @@ def house_of(folder, files):
     return subprocess.run([sys.executable, str(pathlib.Path(folder) / "scripts" / "house")], capture_output=True, text=True)
 
 
+# Paths that stand for others, or that only other programs have.
+EXAMPLES = {"configs/FOLDER", "configs/x.yaml", "traces/dp8/rank", "core/b/b.h", "core/c.h", "workload/Workload.cc"}
+
+
+def check_paths(checks):
+    """Files and folders of the repository that Markdown names in backticks, and comments anywhere, are there."""
+    listed = subprocess.run(["git", "ls-files"], cwd=SOURCE, capture_output=True, text=True, check=False).stdout.split()
+    if not listed:
+        return print("SKIPPED: paths in documents (no repository)")
+    there = set(listed) | {str(parent) for path in listed for parent in Path(path).parents}
+    tops = tuple(f"{path}/" for path in there if "/" not in path and path != ".")
+    path_in = r".*?\b((?:%s)[\w./-]+)" % "|".join(map(re.escape, tops))
+    in_comment = {kind: re.compile(mark + path_in) for kind, mark in ((".h", "//"), (".cpp", "//"), (".py", "#"))}
+    found = 0
+    for file in listed:
+        kind = Path(file).suffix
+        if kind not in (".md", ".h", ".cpp", ".py") or file == "CHANGELOG.md" or not (SOURCE / file).is_file():
+            continue
+        for number, line in enumerate((SOURCE / file).read_text(errors="replace").splitlines(), 1):
+            for named in re.findall(r"`([\w./-]+)`", line) if kind == ".md" else in_comment[kind].findall(line):
+                path = named.rstrip("./")
+                if not path.startswith(tops) or path in EXAMPLES:
+                    continue
+                beside = os.path.normpath(Path(file).parent / path)
+                known = {path, beside} & there or any(name.startswith(path) for name in there)
+                found += 1
+                checks.check(bool(known), f"{file}:{number} names {path}, which is not there")
+    checks.check(found > 100, "paths are found", found)
+
+
 def main():
     checks = Checks()
+    check_paths(checks)
     allowed = allowed_edges()
     house = load_house()
     with_code = {path.parts[len(SOURCE.parts)] for path in SOURCE.glob("*/**/*.cpp")} - {"bench", "tests", "build"}

@@ -213,9 +213,10 @@ TEST_CASE("a whole number is described with its range") {
   }
 }
 
-TEST_CASE("keys of a model to train say so beside traces") {
+TEST_CASE("keys of a model to train, and of a collective, say so beside traces") {
   const std::string start = "workload.";
-  const std::set<std::string> others = {"chakra", "profile", "layers", "goal", "symmetric", "precision"};
+  const std::set<std::string> others = {"chakra", "profile", "layers", "goal", "symmetric", "precision", "collective"};
+  const std::set<std::string> of_call = {"size", "ranks", "ranks_per_node"};
   std::size_t refused = 0;
   for (const KeyDescription& key : describe_configuration(kFiles)) {
     const std::string name = key.path.starts_with(start) ? key.path.substr(start.size()) : std::string();
@@ -223,7 +224,8 @@ TEST_CASE("keys of a model to train say so beside traces") {
     INFO(name);
     const std::string errors =
         errors_of("cluster: {node: dgx-a100}\nworkload: {chakra: {prefix: x}, " + name + ": 1}\n");
-    CHECK(errors.find(fmt::format("'{}' belongs to a model to train", name)) != std::string::npos);
+    const std::string_view owner = of_call.contains(name) ? "'collective'" : "a model to train";
+    CHECK(errors.find(fmt::format("'{}' belongs to {}", name, owner)) != std::string::npos);
     ++refused;
   }
   CHECK(refused > 15);

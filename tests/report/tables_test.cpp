@@ -208,3 +208,29 @@ TEST_CASE("the JSON document leaves out what may differ between runs when asked 
   CHECK(with["simulation"]["wall_s"] == 1.5);
   CHECK_FALSE(to_json(result, true)["simulation"].contains("wall_s"));
 }
+
+TEST_CASE("a table in another format has the same cells, and sentences around it are no part of it") {
+  report::Table table;
+  table.column("job", report::Table::Align::kLeft);
+  table.column("time");
+  table.column("a|b");
+  table.row({"x, y_1", "2.000 s", "-"});
+  table.row({"=z", "500.0 ms", "50 %"});
+  const auto text = [&](report::TableFormat format) {
+    report::set_table_format(format);
+    const std::string shown = report::in_table_format("before\n" + table.text() + "behind\n");
+    report::set_table_format(report::TableFormat::kText);
+    return shown;
+  };
+  CHECK(text(report::TableFormat::kCsv) ==
+        "# before\n\njob,time (s),a|b (%)\n\"x, y_1\",2.000,\n'=z,0.5,50\n\n# behind\n");
+  CHECK(text(report::TableFormat::kMarkdown) ==
+        "before\n\n| job | time | a\\|b |\n|---|---:|---:|\n| x, y_1 | 2.000 s | - |\n| =z | 500.0 ms | 50 % "
+        "|\n\nbehind\n");
+  CHECK(text(report::TableFormat::kLatex) ==
+        "% before\n\n\\begin{tabular}{lrr}\n\\hline\njob & time & a\\textbar{}b \\\\\n\\hline\nx, y\\_1 & 2.000 s & - "
+        "\\\\\n"
+        "=z & 500.0 ms & 50 \\% \\\\\n\\hline\n\\end{tabular}\n\n% behind\n");
+  CHECK(text(report::TableFormat::kText) ==
+        "before\n  job         time   a|b\n  x, y_1   2.000 s     -\n  =z      500.0 ms  50 %\nbehind\n");
+}

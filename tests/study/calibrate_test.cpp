@@ -58,7 +58,7 @@ CollectiveQuestion question_of(const Machine& machine, const Constants& constant
 
 CollectiveTable simulated(const Machine& machine, const Constants& constants, const char* operation) {
   const std::vector<Bytes> sizes = sizes_of({.first = "8", .last = "8G"});
-  return study_collective(question_of(machine, constants), benchmark_operation_named(operation, "--op"), sizes, kFiles);
+  return study_collective(question_of(machine, constants), workload::call_operation_named(operation, "--op"), sizes, kFiles);
 }
 
 // A log as all_reduce_perf prints it, of times that Orrery worked out. It names the times to 10 ns only.
@@ -101,7 +101,7 @@ double value_of(const std::string& path, const std::string& text) {
   CollectiveQuestion question = question_of({"dgx-a100", ""}, {{path, text}});
   Diagnostics diagnostics;
   const Experiment experiment =
-      read_question(question, benchmark_operation_named("all_reduce", "--op"), kFiles, diagnostics);
+      read_question(question, workload::call_operation_named("all_reduce", "--op"), kFiles, diagnostics);
   return experiment.simulation.collectives.nccl_constants->constants.value(*nccl_constant_named(path));
 }
 
@@ -291,7 +291,7 @@ TEST_CASE("every shipped cluster with figures for NCCL can be written and read a
     INFO(name);
     CollectiveQuestion question{.cluster = name, .library = "nccl"};
     Diagnostics diagnostics;
-    const BenchmarkOperation operation = benchmark_operation_named("all_reduce", "--op");
+    const workload::CallOperation operation = workload::call_operation_named("all_reduce", "--op");
     const Experiment experiment = read_question(question, operation, kFiles, diagnostics);
     Calibration calibration;
     calibration.data.cluster = experiment.resolved.find("cluster")->value;

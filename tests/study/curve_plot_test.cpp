@@ -43,7 +43,7 @@ TEST_CASE("curves are named at their ends, and the bound is drawn apart") {
 TEST_CASE("no all-reduce is faster than the links of its ranks") {
   std::vector<DeviceId> devices;
   for (std::uint32_t i = 0; i < 8; ++i) devices.push_back(DeviceId(i));
-  const BenchmarkOperation all_reduce = benchmark_operation_named("all_reduce", "--op");
+  const workload::CallOperation all_reduce = workload::call_operation_named("all_reduce", "--op");
   const std::vector<network::DimensionSpec> one = {dimension("switch", 8, 1'000'000'000, 2'000'000)};
   // 2 * 7/8 of 8,000 bytes at 1 GB/s; a byte less than nothing takes as long as the way.
   CHECK(least_time(all_reduce, Bytes(8000), network::compose(one), devices) == Duration(14'000'000));
@@ -56,5 +56,5 @@ TEST_CASE("no all-reduce is faster than the links of its ranks") {
   // A ring sends both ways.
   const std::vector<network::DimensionSpec> ring = {dimension("ring", 8, 1'000'000'000, 1000)};
   CHECK(least_time(all_reduce, Bytes(8000), network::compose(ring), devices) == Duration(7'000'000));
-  CHECK_FALSE(least_time(benchmark_operation_named("broadcast", "--op"), Bytes(8), network::compose(one), devices));
+  CHECK_FALSE(least_time(workload::call_operation_named("broadcast", "--op"), Bytes(8), network::compose(one), devices));
 }

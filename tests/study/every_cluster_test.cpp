@@ -72,7 +72,7 @@ TEST_CASE("collectives over two nodes of every shipped cluster are within what i
     for (const char* name : {"all_reduce", "all_to_all"}) {
       CAPTURE(name);
       const CollectiveQuestion question{.cluster = cluster, .nodes = "2", .settings = settings_of(cluster)};
-      const CollectiveTable table = study_collective(question, benchmark_operation_named(name, "--op"),
+      const CollectiveTable table = study_collective(question, workload::call_operation_named(name, "--op"),
                                                      std::vector{Bytes(8), Bytes(64 << 20)}, kFiles);
       REQUIRE(table.ranks == fabric.device_count());
       for (const CollectiveRow& row : table.rows) {
@@ -101,7 +101,7 @@ TEST_CASE("more bytes never take less time, with any operation on two nodes of a
       Bytes(260 << 10), Bytes(1 << 20),       Bytes(8 << 20),  Bytes((8 << 20) + (256 << 10)),
       Bytes(64 << 20),  Bytes((64 << 20) + 4)};
   for (const std::string& cluster : kFiles.names("clusters"))
-    for (const BenchmarkOperation& operation : benchmark_operations()) {
+    for (const workload::CallOperation& operation : workload::call_operations()) {
       CAPTURE(cluster, operation.name);
       const CollectiveQuestion question{.cluster = cluster, .nodes = "2", .settings = settings_of(cluster)};
       const CollectiveTable table = study_collective(question, operation, sizes, kFiles);

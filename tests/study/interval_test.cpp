@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "study/benchmark/interval.h"
 #include "study/interval/interval.h"
 #include "study/interval/kinds.h"
 #include "study/validate/collectives/table.h"

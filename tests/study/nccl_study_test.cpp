@@ -17,7 +17,7 @@ namespace {
 constexpr Bytes kGiB{1 << 30};
 
 CollectiveTable table_of(const CollectiveQuestion& question, const char* operation, std::vector<Bytes> sizes) {
-  return study_collective(question, benchmark_operation_named(operation, "--op"), sizes, kFiles);
+  return study_collective(question, workload::call_operation_named(operation, "--op"), sizes, kFiles);
 }
 
 CollectiveRow row_of(const CollectiveQuestion& question, const char* operation, Bytes size) {
@@ -82,8 +82,8 @@ TEST_CASE("the time of NCCL's collectives is latency and the bytes of the boundi
   // A lone group flow takes its latency, and then its bytes at the rate of its slowest link, in every network model.
   for (const char* model : {"flow", "alpha-beta", "fifo"})
     for (const char* nodes : {"1", "2", "3"})
-      for (const BenchmarkOperation& operation : benchmark_operations()) {
-        if (!operation.kind || operation.size == BenchmarkSize::kNone) continue;
+      for (const workload::CallOperation& operation : workload::call_operations()) {
+        if (!operation.kind || operation.size == workload::CallSize::kNone) continue;
         const CollectiveQuestion question{
             .cluster = "dgx-h100", .nodes = nodes, .settings = {std::string("network.model=") + model}};
         for (const Bytes size : {Bytes(1 << 16), kGiB}) {

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "experiment/file_kinds.h"
 #include "study/validate/training/validation.h"
 #include "tests/shipped_files.h"
 #include "tests/study/training_tables.h"
@@ -214,10 +215,10 @@ TEST_CASE("a table of training jobs is told by its keys") {
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "t.yaml").string();
   std::ofstream(file) << kTrainingTable;
-  CHECK(is_table<TrainingTable>(file, kFiles));
-  CHECK_FALSE(is_table<TrainingTable>((kSource / "configs/validation/nccl/a100_1n_sendrecv.yaml").string(), kFiles));
-  CHECK_FALSE(is_table<TrainingTable>((kSource / "configs/studies/gpt3-175b-1024.yaml").string(), kFiles));
-  CHECK_FALSE(is_table<TrainingTable>((folder / "t.et").string(), kFiles));
+  CHECK(experiment::file_kind(file, kFiles) == experiment::FileKind::kTrainingTable);
+  CHECK_FALSE(experiment::file_kind((kSource / "configs/validation/nccl/a100_1n_sendrecv.yaml").string(), kFiles) == experiment::FileKind::kTrainingTable);
+  CHECK_FALSE(experiment::file_kind((kSource / "configs/studies/gpt3-175b-1024.yaml").string(), kFiles) == experiment::FileKind::kTrainingTable);
+  CHECK_FALSE(experiment::file_kind((folder / "t.et").string(), kFiles) == experiment::FileKind::kTrainingTable);
   Diagnostics diagnostics;
   CHECK(load_table<TrainingTable>(file, {"measured=x"}, kFiles, diagnostics).measured == "x");
   CHECK_FALSE(diagnostics.has_errors());

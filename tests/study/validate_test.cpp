@@ -19,7 +19,7 @@ ValidationTable table(std::string name, std::vector<ValidationRow> rows) {
   table.name = std::move(name);
   table.cluster = "dgx-a100";
   table.gpus_per_node = 8;
-  table.operation = benchmark_operation_named("all_reduce", "op");
+  table.operation = workload::call_operation_named("all_reduce", "op");
   table.rows = std::move(rows);
   return table;
 }
@@ -74,7 +74,7 @@ TEST_CASE("every table counts the same, whatever its number of rows") {
 TEST_CASE("tables are put together by collection, operation and generation") {
   ValidationTable second = table("second", {row(8, 100), row(64 << 20, 100), row(1 << 30, 100)});
   second.collection = TableCollection::kSecond;
-  second.operation = benchmark_operation_named("all_gather", "--op");
+  second.operation = workload::call_operation_named("all_gather", "--op");
   const ValidationTable first = table("first", {row(8, 200)});
   std::vector<ValidatedTable> tables = {with_errors(first, {300}), with_errors(second, {110, 120, 140})};
   tables[1].generation = Architecture::kHopper;

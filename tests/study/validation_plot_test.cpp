@@ -21,7 +21,7 @@ ValidationTable table(std::vector<ValidationRow> rows) {
   table.cluster = "dgx-a100";
   table.nodes = 2;
   table.gpus_per_node = 8;
-  table.operation = benchmark_operation_named("broadcast", "op");
+  table.operation = workload::call_operation_named("broadcast", "op");
   table.rows = std::move(rows);
   return table;
 }

@@ -2,6 +2,7 @@
 // The shipped measurements read, name machines that exist, and are what was taken down; wrong ones are refused where
 // they stand.
 #include "study/validate/collectives/validate.h"
+#include "experiment/file_kinds.h"
 #include "tests/shipped_files.h"
 
 #include <algorithm>
@@ -265,10 +266,10 @@ TEST_CASE("a validation table is told by its keys, and settings change it") {
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "t.yaml").string();
   std::ofstream(file) << kGood;
-  CHECK(is_table<ValidationTable>(file, kFiles));
-  CHECK_FALSE(is_table<ValidationTable>((kSource / "configs" / "clusters" / "dgx-a100.yaml").string(), kFiles));
-  CHECK_FALSE(is_table<ValidationTable>((folder / "absent.yaml").string(), kFiles));
-  CHECK_FALSE(is_table<ValidationTable>((folder / "t.et").string(), kFiles));
+  CHECK(experiment::file_kind(file, kFiles) == experiment::FileKind::kCollectiveTable);
+  CHECK_FALSE(experiment::file_kind((kSource / "configs" / "clusters" / "dgx-a100.yaml").string(), kFiles) == experiment::FileKind::kCollectiveTable);
+  CHECK_FALSE(experiment::file_kind((folder / "absent.yaml").string(), kFiles) == experiment::FileKind::kCollectiveTable);
+  CHECK_FALSE(experiment::file_kind((folder / "t.et").string(), kFiles) == experiment::FileKind::kCollectiveTable);
   Diagnostics diagnostics;
   CHECK(load_table<ValidationTable>(file, {"gpus_per_node=4"}, kFiles, diagnostics).gpus_per_node == 4);
   CHECK_FALSE(diagnostics.has_errors());

@@ -38,7 +38,7 @@ std::vector<std::string> captions(const ValidatedTable& validated) {
 // GB/s.
 double bus_bandwidth(const ValidationTable& table, Bytes bytes, Duration time) {
   return static_cast<double>(bytes.count()) / seconds(time) * 1e-9 *
-         bus_factor(table.operation, table.nodes * table.gpus_per_node);
+         workload::bus_factor(table.operation, table.nodes * table.gpus_per_node);
 }
 
 void draw_legend(Svg& svg, double y) {

@@ -26,8 +26,8 @@ constexpr std::array<std::string_view, 10> kForced = {
 
 std::vector<std::string> operation_names() {
   std::vector<std::string> names;
-  for (const BenchmarkOperation& operation : benchmark_operations())
-    if (operation.size != BenchmarkSize::kNone) names.emplace_back(operation.name);
+  for (const workload::CallOperation& operation : workload::call_operations())
+    if (operation.size != workload::CallSize::kNone) names.emplace_back(operation.name);
   return names;
 }
 
@@ -48,7 +48,7 @@ void read_operation(Section& section, ValidationTable& table) {
   section.needs("nodes", table.nodes, {1, kMostNodes}, "nodes of the cluster (NVLink domains, not trays)");
   section.needs("gpus_per_node", table.gpus_per_node, {1, kMostDevices}, "GPUs in use of a node");
   const std::vector<std::string> names = operation_names();
-  table.operation = benchmark_operation_named(names[Choice("op", "what was measured", names).required(section)], "op");
+  table.operation = workload::call_operation_named(names[Choice("op", "what was measured", names).required(section)], "op");
   if (std::int64_t{table.nodes} * table.gpus_per_node < 2 && section.has("nodes"))
     section.error("gpus_per_node", "one GPU has no other to talk to");
 }

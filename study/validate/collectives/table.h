@@ -13,7 +13,7 @@
 
 #include "collectives/nccl/options.h"
 #include "core/units.h"
-#include "study/benchmark/operation.h"
+#include "workload/calls/operation.h"
 #include "study/table_files.h"
 
 namespace orrery::study {
@@ -31,7 +31,7 @@ enum class ValidationColumn : std::uint8_t { kInPlace, kOutOfPlace, kMedian };
 enum class TableCollection : std::uint8_t { kFirst, kSecond };
 
 struct ValidationRow {
-  Bytes bytes;  // as BenchmarkSize says
+  Bytes bytes;  // as workload::CallSize says
   Duration time{};
 };
 
@@ -45,7 +45,7 @@ struct ValidationTable {
   std::string cluster;   // of configs/clusters; empty if the source says too little, and then nothing is scored
   std::uint32_t nodes = 1;
   std::uint32_t gpus_per_node = 1;
-  BenchmarkOperation operation;
+  workload::CallOperation operation;
   TimedPart timed = TimedPart::kCalls;
   std::string nccl;                               // its version; empty if not known
   std::optional<collectives::LaunchMode> launch;  // only where the source says so
@@ -59,7 +59,6 @@ struct ValidationTable {
   std::vector<ValidationRow> rows;  // by ascending size
 
   static constexpr std::string_view kFolder = "validation/nccl";
-  static constexpr std::array<std::string_view, 1> kKeys = {"rows"};
 };
 
 std::string_view name_of(TimedPart part);

@@ -46,7 +46,6 @@ struct ComputeTable {
   workload::SoftwareRates rates() const;
 
   static constexpr std::string_view kFolder = "validation/compute";
-  static constexpr std::array<std::string_view, 3> kKeys = {"layers", "products", "kernels"};
 };
 
 // The text of a constant of a device's `compute`, "78.3 %"; nothing if there is no such constant.

@@ -46,7 +46,6 @@ struct ExpertTable {
   std::vector<MeasuredExchange> rows;
 
   static constexpr std::string_view kFolder = "validation/experts";
-  static constexpr std::array<std::string_view, 1> kKeys = {"exchanges"};
 };
 
 void read_table(Section& section, ExpertTable& table);

@@ -35,7 +35,7 @@ class Shapes {
   collectives::GroupShape lay_out(const CollectiveQuestion& question) const {
     Diagnostics diagnostics;
     const experiment::Experiment experiment =
-        read_question(question, benchmark_operation_named("all_to_all", "op"), files_, diagnostics);
+        read_question(question, workload::call_operation_named("all_to_all", "op"), files_, diagnostics);
     return system::lay_out_group(benchmark_devices(question, experiment.fabric), experiment.fabric).shape;
   }
 

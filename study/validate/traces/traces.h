@@ -35,7 +35,6 @@ struct TraceTable {
   ConfigValue experiment;           // without its traces
 
   static constexpr std::string_view kFolder = "validation/traces";
-  static constexpr std::array<std::string_view, 1> kKeys = {"traces"};
 };
 
 void read_table(Section& section, TraceTable& table);

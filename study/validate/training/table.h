@@ -59,7 +59,6 @@ struct TrainingTable {
   std::vector<TrainingRow> rows;
 
   static constexpr std::string_view kFolder = "validation/training";
-  static constexpr std::array<std::string_view, 2> kKeys = {"figure", "experiment"};
 };
 
 // Reads all but the experiments of the rows.

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/in_parallel.h"
+#include "experiment/file_kinds.h"
 #include "tests/shipped_files.h"
 
 using namespace orrery;
@@ -399,12 +400,12 @@ TEST_CASE("an experiment may be another file, and its paths are relative to that
 }
 
 TEST_CASE("a sweep is told by its keys") {
-  CHECK(is_sweep(file_with(kGood), kFiles));
-  CHECK(is_sweep(file_with("{\"vary\": [], \"experiment\": {}}", "sweep.json"), kFiles));
-  CHECK_FALSE(is_sweep((kSource / "configs" / "studies" / "replay-a100.yaml").string(), kFiles));
-  CHECK_FALSE(is_sweep((kSource / "configs" / "validation" / "training" / "bloom.yaml").string(), kFiles));
-  CHECK_FALSE(is_sweep("absent.yaml", kFiles));
-  CHECK_FALSE(is_sweep(file_with(kGood, "sweep.txt"), kFiles));
+  CHECK(experiment::file_kind(file_with(kGood), kFiles) == experiment::FileKind::kSweep);
+  CHECK(experiment::file_kind(file_with("{\"vary\": [], \"experiment\": {}}", "sweep.json"), kFiles) == experiment::FileKind::kSweep);
+  CHECK_FALSE(experiment::file_kind((kSource / "configs" / "studies" / "replay-a100.yaml").string(), kFiles) == experiment::FileKind::kSweep);
+  CHECK_FALSE(experiment::file_kind((kSource / "configs" / "validation" / "training" / "bloom.yaml").string(), kFiles) == experiment::FileKind::kSweep);
+  CHECK_FALSE(experiment::file_kind("absent.yaml", kFiles) == experiment::FileKind::kSweep);
+  CHECK_FALSE(experiment::file_kind(file_with(kGood, "sweep.txt"), kFiles) == experiment::FileKind::kSweep);
 }
 
 TEST_CASE("work in parallel is done once each, and the first failure comes out") {

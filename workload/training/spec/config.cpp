@@ -93,6 +93,8 @@ void read_parallel(Section& section, std::int64_t devices, TrainingSpec& trainin
       "pipeline parallelism: number of stages of consecutive layers"};
   const ConfigValue* data = section.value("data");
   const bool has_rest = data != nullptr && data->scalar == "rest";
+  section.when(has_rest,
+               [&] { Choice("data", "as many replicas as the cluster has devices for", {"rest"}).maybe(section); });
   for (std::size_t i = 0; i < kParallelDimensionCount; ++i) {
     section.know(kDimensionNames[i]);
     section.when(!has_rest || i != static_cast<std::size_t>(ParallelDimension::kData),

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/files/input_files.h"
+#include "experiment/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "study/goodput/study.h"
 
@@ -15,7 +16,7 @@ namespace orrery::cli {
 namespace {
 
 void goodput(const std::string& experiment, const std::vector<std::string>& reliability, const Session& session) {
-  if (!experiment::is_result(experiment, session.files)) refuse_other_kinds(experiment, session.files);
+  if (!experiment::is_result(experiment, session.files)) experiment::refuse_other_kinds(experiment, session.files);
   note_input(experiment);
   session.outputs.check();
   study::GoodputRequest request{experiment, session.settings, session.allow_oom};
@@ -33,7 +34,7 @@ void add_goodput_command(CLI::App& app, Session& session) {
   auto& experiment = session.keep<std::string>();
   auto& reliability = session.keep<std::vector<std::string>>();
   CLI::App& command = add_command(
-      app, "goodput", "Say what failures, checkpoints and restarts leave of a job's time, and the best interval",
+      app, "goodput",
       {"orrery goodput job.yaml --mtbf '50000 h' --restart '10 min' --checkpoint-time '30 s'",
        "orrery goodput job.yaml --mtbf '3 h' --per job --restart '10 min' --checkpoint-time '1 min' --interval '1 h'"});
   add_file(command, session, "experiment", experiment, "Experiment (YAML or JSON) or a result.json").required();

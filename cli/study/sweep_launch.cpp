@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/sweep_launch.h"
+#include "cli/study/sweep_launch.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -6,7 +6,9 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/study/benchmark_machine.h"
 #include "core/files/input_files.h"
+#include "report/table.h"
 #include "study/calibrate/calibrate.h"
 
 namespace orrery::cli {
@@ -76,8 +78,8 @@ void calibrate(const CalibrateOptions& options, const Session& session) {
   if (out == "-") return print_text(cluster);
   write_file(out, cluster);
   if (json == "-") return;
-  print_text(study::calibration_text(question, calibration) +
-             fmt::format("\nuse it as measured: {}\n", use_of(calibration, out)));
+  print_text(report::in_table_format(study::calibration_text(question, calibration) +
+                                     fmt::format("\nuse it as measured: {}\n", use_of(calibration, out))));
 }
 
 }  // namespace
@@ -86,10 +88,9 @@ void add_calibrate_command(CLI::App& app, Session& session) {
   CalibrateOptions& options = session.keep<CalibrateOptions>();
   study::CalibrationQuestion& question = options.question;
   study::CollectiveQuestion& machine = question.machine;
-  CLI::App& command =
-      add_command(app, "calibrate", "Fit the nccl library's constants to a log; write the cluster with them",
-                  {"orrery calibrate all_reduce.log --cluster dgx-a100 --nodes 2",
-                   "orrery calibrate times.csv --cluster dgx-a100 --op all_reduce --out mine.yaml"});
+  CLI::App& command = add_command(app, "calibrate",
+                                  {"orrery calibrate all_reduce.log --cluster dgx-a100 --nodes 2",
+                                   "orrery calibrate times.csv --cluster dgx-a100 --op all_reduce --out mine.yaml"});
   add_file(command, session, "log", question.log, "nccl-tests output, or CSV of it, or `orrery collective --json`")
       .required();
   command.add_option("--cluster", machine.cluster, kClusterAbout)->type_name("NAME")->required();
@@ -103,6 +104,7 @@ void add_calibrate_command(CLI::App& app, Session& session) {
                   "Write the cluster to this file; - prints it (default: CLUSTER-calibrated.yaml)")
       ->type_name("FILE");
   add_json(command, session);
+  add_format(command);
   add_set(command, machine.settings, "cluster.node.nics.count=4");
   command.callback([&] { calibrate(options, session); });
 }

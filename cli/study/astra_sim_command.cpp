@@ -166,7 +166,7 @@ void add_astra_flags(CLI::App& command, AstraOptions& options) {
 void add_astra_sim_command(CLI::App& app, Session& session) {
   auto& options = session.keep<AstraOptions>();
   CLI::App& command = add_command(
-      app, "astra-sim", "Run ASTRA-sim's own files: its numbers, faster, and what it keeps silent about",
+      app, "astra-sim",
       {"orrery astra-sim --workload-configuration=ar --system-configuration=s.json --network-configuration=n.yml "
        "--remote-memory-configuration=m"});
   add_astra_flags(command, options);

@@ -20,7 +20,7 @@ constexpr Duration kNvlinkLatency = 700ns;
 constexpr Duration kNetworkLatency = 500ns + 600ns + 500ns;  // host link, InfiniBand, host link
 
 CollectiveTable table_of(const CollectiveQuestion& question, const char* operation, std::vector<Bytes> sizes) {
-  return study_collective(question, benchmark_operation_named(operation, "--op"), sizes, kFiles);
+  return study_collective(question, workload::call_operation_named(operation, "--op"), sizes, kFiles);
 }
 
 CollectiveRow row_of(const CollectiveQuestion& question, const char* operation, Bytes size) {
@@ -78,7 +78,7 @@ TEST_CASE("over nodes, NVLink and NICs take turns, and the slower one bounds") {
 }
 
 TEST_CASE("a few bytes take the latencies") {
-  for (const BenchmarkOperation& operation : benchmark_operations())
+  for (const workload::CallOperation& operation : workload::call_operations())
     for (const char* nodes : {"1", "2"})
       for (const char* library : {"fixed", "nccl"}) {
         CAPTURE(operation.name, nodes, library);

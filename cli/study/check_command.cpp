@@ -17,7 +17,7 @@
 #include "core/in_parallel.h"
 #include "core/version.h"
 #include "experiment/check.h"
-#include "experiment/recorded_run.h"
+#include "experiment/file_kinds.h"
 #include "report/table.h"
 #include "study/sweep/lines.h"
 #include "study/sweep/sweep.h"
@@ -30,6 +30,8 @@
 
 namespace orrery::cli {
 namespace {
+
+using experiment::FileKind;
 
 struct CheckOptions {
   std::vector<std::string> files;
@@ -69,33 +71,34 @@ void check_sweep(const std::string& file, const Session& session, Diagnostics& d
 // Reads `file` as what it is, which comes back.
 experiment::CheckedConfig check_as_told(const std::string& file, const Session& session, Diagnostics& diagnostics) {
   const ConfigFiles& files = session.files;
-  if (experiment::is_result(file, files)) return experiment::check_config(file, session.settings, files, diagnostics);
-  if (study::is_table<study::ComputeTable>(file, files)) {
-    study::load_table<study::ComputeTable>(file, session.settings, files, diagnostics);
-    return {"table of operators", {}};
+  switch (experiment::file_kind(file, files)) {
+    case FileKind::kOperatorTable:
+      study::load_table<study::ComputeTable>(file, session.settings, files, diagnostics);
+      return {"table of operators", {}};
+    case FileKind::kTraceTable:
+      study::load_table<study::TraceTable>(file, session.settings, files, diagnostics);
+      return {"table of recorded traces", {}};
+    case FileKind::kTrainingTable: {
+      const auto table = study::load_table<study::TrainingTable>(file, session.settings, files, diagnostics);
+      if (!diagnostics.has_errors()) study::check_training_rows(table, files, diagnostics);
+      return {"table of training jobs", {}};
+    }
+    case FileKind::kDispatchTable:
+      study::load_table<study::ExpertTable>(file, session.settings, files, diagnostics);
+      return {"table of dispatch and combine", {}};
+    case FileKind::kSweep:
+      check_sweep(file, session, diagnostics);
+      return {"sweep", {}};
+    case FileKind::kCollectiveTable: {
+      const auto table = study::load_table<study::ValidationTable>(file, session.settings, files, diagnostics);
+      if (!diagnostics.has_errors()) study::check_prediction(table, files);
+      return {"validation table", {}};
+    }
+    case FileKind::kAstraSim:
+    case FileKind::kOther:
+      break;
   }
-  if (study::is_table<study::TraceTable>(file, files)) {
-    study::load_table<study::TraceTable>(file, session.settings, files, diagnostics);
-    return {"table of recorded traces", {}};
-  }
-  if (study::is_table<study::TrainingTable>(file, files)) {
-    const auto table = study::load_table<study::TrainingTable>(file, session.settings, files, diagnostics);
-    if (!diagnostics.has_errors()) study::check_training_rows(table, files, diagnostics);
-    return {"table of training jobs", {}};
-  }
-  if (study::is_table<study::ExpertTable>(file, files)) {
-    study::load_table<study::ExpertTable>(file, session.settings, files, diagnostics);
-    return {"table of dispatch and combine", {}};
-  }
-  if (study::is_sweep(file, files)) {
-    check_sweep(file, session, diagnostics);
-    return {"sweep", {}};
-  }
-  if (!study::is_table<study::ValidationTable>(file, files))
-    return experiment::check_config(file, session.settings, files, diagnostics);
-  const auto table = study::load_table<study::ValidationTable>(file, session.settings, files, diagnostics);
-  if (!diagnostics.has_errors()) study::check_prediction(table, files);
-  return {"validation table", {}};
+  return experiment::check_config(file, session.settings, files, diagnostics);
 }
 
 // The keys that are not there, and what is taken for them.
@@ -171,11 +174,9 @@ int check(const CheckOptions& options, const Session& session) {
   auto& files = answer.document["files"] = nlohmann::ordered_json::array();
   for (const std::string& file : options.files) {
     const ConfigFiles& all = session.files;
+    const FileKind kind = experiment::file_kind(file, all);
     const bool configured =
-        experiment::is_configuration(file, all) || study::is_table<study::ValidationTable>(file, all) ||
-        study::is_table<study::ComputeTable>(file, all) || study::is_table<study::ExpertTable>(file, all) ||
-        study::is_table<study::TraceTable>(file, all) || study::is_table<study::TrainingTable>(file, all) ||
-        study::is_sweep(file, all);
+        experiment::is_configuration(file, all) || (kind != FileKind::kOther && kind != FileKind::kAstraSim);
     const Verdict verdict = configured ? check_config_file(file, session) : check_trace(file, options);
     answer.text += text_of(file, verdict);
     files.push_back(document_of(file, verdict));
@@ -191,8 +192,8 @@ int check(const CheckOptions& options, const Session& session) {
 
 void add_check_command(CLI::App& app, Session& session) {
   CheckOptions& options = session.keep<CheckOptions>();
-  CLI::App& command = add_command(app, "check", "Check configurations and traces without simulating",
-                                  {"orrery check job.yaml --nodes 4", "orrery check my-device.yaml my-cluster.yaml"});
+  CLI::App& command =
+      add_command(app, "check", {"orrery check job.yaml --nodes 4", "orrery check my-device.yaml my-cluster.yaml"});
   add_files(command, session, "files", options.files,
             "Experiments, results, sweeps, clusters, nodes, devices, models, ..., validation tables, traces")
       .required();

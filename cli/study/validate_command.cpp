@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/files/input_files.h"
 #include "core/version.h"
+#include "study/benchmark/interval.h"
 #include "study/calibrate/cross_validation.h"
 #include "study/interval/kinds.h"
 #include "study/validate/accuracy/accuracy.h"
@@ -32,8 +33,11 @@ struct ValidateOptions {
   std::string plot;
   std::string page;
   std::string errors;  // file that gets those of families left out
-  std::string traces;  // folder of the recorded traces; empty: beside the repository
+  std::string traces;  // folder of the recorded traces; empty: not given
 };
+
+constexpr std::string_view kNoTraces =
+    "the recordings of configs/validation/traces are not shipped; each file there names its source";
 
 using Sections = std::vector<study::AccuracySection>;
 
@@ -65,6 +69,9 @@ void check_options(const ValidateOptions& options) {
   if (options.cross && wants(options, "traces") && options.sections.size() == 1)
     throw InputError({"--cross"}, "fits constants again, of which replays of traces have none",
                      "ask for nccl, compute, experts or training");
+  const bool names_traces = std::ranges::find(options.sections, "traces") != options.sections.end();
+  if (names_traces && options.traces.empty())
+    throw InputError({"traces"}, fmt::format("needs the folder of the recordings: {}", kNoTraces), "--traces-from DIR");
   if (!options.traces.empty() && !wants(options, "traces"))
     throw InputError({"--traces-from"}, "is of the section 'traces', which was not asked for");
   if (!options.errors.empty() && (!options.cross || wants(options, "nccl") == wants(options, "training")))
@@ -151,18 +158,22 @@ Answer validate_jobs(const ValidateOptions& options, const Session& session, Sec
   return answer;
 }
 
-// The recorded traces are not the repository's; by default they are looked for beside it.
-std::filesystem::path folder_of_traces(const ValidateOptions& options, const Session& session) {
-  if (!options.traces.empty()) return options.traces;
-  return (session.files.shipped() / "../../shared/data/traces").lexically_normal();
+// InputError where none of the recordings is in the folder: a table without a row is no answer.
+void refuse_missing(std::span<const study::ReplayedTrace> traces, const std::string& folder) {
+  if (std::ranges::any_of(traces, [](const study::ReplayedTrace& trace) { return trace.skipped.empty(); })) return;
+  std::string first;
+  if (!traces.empty()) first = fmt::format(": {}: {}", traces.front().table->name, traces.front().skipped);
+  throw InputError({folder}, fmt::format("has none of the recordings that are replayed{}", first),
+                   std::string(kNoTraces));
 }
 
 Answer validate_replays(const ValidateOptions& options, const Session& session) {
   const std::vector<study::TraceTable> tables = study::list_tables<study::TraceTable>(session.files);
   Progress progress;
   const std::vector<study::ReplayedTrace> traces =
-      study::validate_traces(tables, folder_of_traces(options, session), session.files, progress.of("traces"));
+      study::validate_traces(tables, options.traces, session.files, progress.of("traces"));
   progress.clear();
+  refuse_missing(traces, options.traces);
   return {study::trace_validation_text(traces), study::to_json(traces)};
 }
 
@@ -201,7 +212,11 @@ void validate(const ValidateOptions& options, const Session& session) {
   if (wants(options, "compute")) add(answer, "compute", validate_operators(options, session, sections));
   if (wants(options, "experts")) add(answer, "experts", validate_exchanges(options, session, sections));
   if (wants(options, "training")) add(answer, "training", validate_jobs(options, session, sections));
-  if (wants(options, "traces")) add(answer, "traces", validate_replays(options, session));
+  if (!options.traces.empty())
+    add(answer, "traces", validate_replays(options, session));
+  else if (wants(options, "traces"))
+    answer.text +=
+        fmt::format("\nRecorded steps: not replayed; {}, and --traces-from DIR names their folder\n", kNoTraces);
   if (!options.page.empty()) write_page(options.page, sections);
   if (session.outputs.wants_page()) answer.page = page_of("orrery validate", "validation", answer.document);
   session.outputs.give(answer);
@@ -213,7 +228,7 @@ void add_validate_command(CLI::App& app, Session& session) {
   ValidateOptions& options = session.keep<ValidateOptions>();
   study::ComputeQuestion& own = options.compute_table;
   CLI::App& command = add_command(
-      app, "validate", "Compare predicted times with published measurements: the error of each table",
+      app, "validate",
       {"orrery validate nccl", "orrery validate training --details", "orrery validate --compute-table mine.csv"});
   command
       .add_option("sections", options.sections,
@@ -234,8 +249,7 @@ void add_validate_command(CLI::App& app, Session& session) {
                   "Write the errors of what --cross left out as CSV: see configs/validation/training-errors.csv")
       ->type_name("FILE");
   command
-      .add_option("--traces-from", options.traces,
-                  "Folder of the recorded traces (default: ../shared/data/traces beside the configurations)")
+      .add_option("--traces-from", options.traces, "Folder of the recorded traces, which the section 'traces' needs")
       ->type_name("DIR");
   add_file(command, session, "--compute-table", own.file,
            "Use this CSV of operators, with columns as in configs/validation/compute/layers-a100.csv");

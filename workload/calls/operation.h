@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The operations that nccl-tests measures, and what its tables say about them.
+// The operations that are called by themselves, as nccl-tests does, and what its tables say about them.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 #include "core/units.h"
 #include "workload/graph/job.h"
 
-namespace orrery::study {
+namespace orrery::workload {
 
 // What the size of a table's row is.
-enum class BenchmarkSize : std::uint8_t {
+enum class CallSize : std::uint8_t {
   kBuffer,  // the buffer of every rank (sendrecv: one message)
   // A share per rank: the result of an all-gather or a gather, the input of a reduce-scatter or a scatter, the buffer
   // of an all-to-all.
@@ -22,28 +22,28 @@ enum class BenchmarkSize : std::uint8_t {
   kNone,  // a barrier carries no data: its row has the size 0
 };
 
-struct BenchmarkOperation {
+struct CallOperation {
   std::string_view name;               // "all_reduce", "sendrecv"
   std::optional<CollectiveKind> kind;  // nothing: every rank sends to the next one and receives
-  BenchmarkSize size = BenchmarkSize::kBuffer;
+  CallSize size = CallSize::kBuffer;
 };
 
 // In the order of their names.
-std::span<const BenchmarkOperation> benchmark_operations();
+std::span<const CallOperation> call_operations();
 
 // Case is ignored, hyphen and underscore are the same. InputError, which names `option`, where there is none.
-BenchmarkOperation benchmark_operation_named(std::string_view name, std::string_view option);
+CallOperation call_operation_named(std::string_view name, std::string_view option);
 
 // Bus over algorithm bandwidth: all_reduce 2(n-1)/n; where every rank has a share, (n-1)/n; others 1.
-double bus_factor(const BenchmarkOperation& operation, std::uint32_t ranks);
+double bus_factor(const CallOperation& operation, std::uint32_t ranks);
 
 // Elements of 4 bytes, rounded up: of the buffer, or of a rank's share.
-std::int64_t float_count(const BenchmarkOperation& operation, Bytes size, std::uint32_t ranks);
+std::int64_t float_count(const CallOperation& operation, Bytes size, std::uint32_t ranks);
 
 // The input buffer of a rank, as Request::bytes, for a row of `size`.
-Bytes input_of_rank(const BenchmarkOperation& operation, Bytes size, std::uint32_t ranks);
+Bytes input_of_rank(const CallOperation& operation, Bytes size, std::uint32_t ranks);
 
 // The operation once, on all of at least two ranks. A share is ceil(size / ranks) bytes on every rank.
-workload::Job benchmark_job(const BenchmarkOperation& operation, Bytes size, std::uint32_t ranks);
+Job call_job(const CallOperation& operation, Bytes size, std::uint32_t ranks);
 
-}  // namespace orrery::study
+}  // namespace orrery::workload

@@ -15,7 +15,7 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
-#include "cli/sweep_launch.h"
+#include "cli/study/sweep_launch.h"
 #include "core/config/quantity_text.h"
 #include "core/files/input_files.h"
 #include "core/files/interruption.h"
@@ -335,9 +335,8 @@ int sweep(const SweepCommandOptions& options, const Session& session) {
 
 void add_sweep_command(CLI::App& app, Session& session) {
   SweepCommandOptions& options = session.keep<SweepCommandOptions>();
-  CLI::App& command =
-      add_command(app, "sweep", "Simulate all combinations of values along axes, as docs/sweeps.md describes",
-                  {"orrery sweep sweep.yaml", "orrery sweep sweep.yaml --nodes 2 --jobs 2 --out results"});
+  CLI::App& command = add_command(
+      app, "sweep", {"orrery sweep sweep.yaml", "orrery sweep sweep.yaml --nodes 2 --jobs 2 --out results"});
   add_file(command, session, "sweep", options.file, "Sweep (YAML or JSON)").required();
   add_experiment_options(command, session);
   add_jobs(command, options.jobs, "points to simulate");

@@ -10,12 +10,13 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/study/benchmark_machine.h"
 #include "core/files/input_files.h"
 #include "study/benchmark/algorithms.h"
+#include "study/benchmark/interval.h"
 #include "study/benchmark/question.h"
 #include "study/benchmark/steps.h"
 #include "study/benchmark/study.h"
-#include "study/interval/kinds.h"
 
 namespace orrery::cli {
 namespace {
@@ -34,7 +35,7 @@ bool asks_for_each(const CollectiveCommandOptions& options) {
 }
 
 // The messages of one collective, in place of its times.
-void give_steps(const CollectiveCommandOptions& options, const study::BenchmarkOperation& operation,
+void give_steps(const CollectiveCommandOptions& options, const workload::CallOperation& operation,
                 std::span<const Bytes> sizes, const Session& session) {
   if (options.clusters.size() > 1 || sizes.size() > 1)
     throw InputError({"--steps"}, "the steps of one collective are printed",
@@ -63,7 +64,7 @@ struct Answers {
   }
 };
 
-study::CollectiveTable study_one(const study::CollectiveQuestion& question, const study::BenchmarkOperation& operation,
+study::CollectiveTable study_one(const study::CollectiveQuestion& question, const workload::CallOperation& operation,
                                  std::span<const Bytes> sizes, const Session& session) {
   Progress progress;
   study::CollectiveTable table = study::study_collective(question, operation, sizes, session.files, std::ref(progress));
@@ -75,7 +76,7 @@ study::CollectiveTable study_one(const study::CollectiveQuestion& question, cons
 
 // Every algorithm that can do the operation on the question's cluster, side by side.
 void add_each(const CollectiveCommandOptions& options, const study::CollectiveQuestion& question,
-              const study::BenchmarkOperation& operation, std::span<const Bytes> sizes, const Session& session,
+              const workload::CallOperation& operation, std::span<const Bytes> sizes, const Session& session,
               Answers& answers) {
   std::vector<study::CollectiveTable> tables;
   for (const study::CollectiveQuestion& one : study::with_each_algorithm(question, operation, sizes, session.files)) {
@@ -106,7 +107,7 @@ void check_options(const CollectiveCommandOptions& options, const Outputs& outpu
   outputs.check();
 }
 
-Page page_of_tables(const study::BenchmarkOperation& operation, const Answers& answers) {
+Page page_of_tables(const workload::CallOperation& operation, const Answers& answers) {
   nlohmann::ordered_json tables = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < answers.tables.size(); ++i)
     tables.push_back({{"name", answers.names[i]}, {"document", study::to_json(answers.tables[i])}});
@@ -118,7 +119,7 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
   const Outputs& outputs = session.outputs;
   const bool is_each = asks_for_each(options);
   check_options(options, outputs);
-  const study::BenchmarkOperation operation = study::benchmark_operation_named(options.operation, "--op");
+  const workload::CallOperation operation = workload::call_operation_named(options.operation, "--op");
   const std::vector<Bytes> sizes = study::sizes_of(options.sizes, operation);
   if (options.steps && outputs.wants_page())
     throw InputError({"--html"}, "a schedule has no page, which --steps asks for", "leave one of them out");
@@ -204,11 +205,10 @@ void add_shares(CLI::App& command, study::ShareQuestion& shares) {
 void add_collective_command(CLI::App& app, Session& session) {
   CollectiveCommandOptions& options = session.keep<CollectiveCommandOptions>();
   study::CollectiveQuestion& question = options.question;
-  CLI::App& command =
-      add_command(app, "collective", "Time one collective by size, as nccl-tests does: bandwidths, what bounds it",
-                  {"orrery collective --cluster dgx-a100 --nodes 2 --op all_reduce -b 8 -e 1G -f 4",
-                   "orrery collective --cluster dgx-a100 --cluster dgx-h100 --op all_gather -b 32M",
-                   "orrery collective --cluster dgx-a100 --op all_reduce --algorithm all-pairs-8.xml"});
+  CLI::App& command = add_command(app, "collective",
+                                  {"orrery collective --cluster dgx-a100 --nodes 2 --op all_reduce -b 8 -e 1G -f 4",
+                                   "orrery collective --cluster dgx-a100 --cluster dgx-h100 --op all_gather -b 32M",
+                                   "orrery collective --cluster dgx-a100 --op all_reduce --algorithm all-pairs-8.xml"});
   command.add_option("--cluster", options.clusters, std::string(kClusterAbout) + "; repeat it to compare")
       ->type_name("NAME")
       ->required()

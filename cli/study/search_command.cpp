@@ -18,6 +18,7 @@
 #include "core/in_parallel.h"
 #include "core/suggest.h"
 #include "experiment/experiment.h"
+#include "experiment/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "study/search/search.h"
 #include "study/search/sizes.h"
@@ -138,7 +139,8 @@ std::vector<study::SizedSearch> search_space(const study::SearchRequest& request
 }
 
 int search(const SearchCommandOptions& options, const Session& session) {
-  if (!experiment::is_result(options.experiment, session.files)) refuse_other_kinds(options.experiment, session.files);
+  if (!experiment::is_result(options.experiment, session.files))
+    experiment::refuse_other_kinds(options.experiment, session.files);
   note_input(options.experiment);
   session.outputs.check();
   check_file("--write", options.write);
@@ -187,10 +189,9 @@ int search(const SearchCommandOptions& options, const Session& session) {
 
 void add_search_command(CLI::App& app, Session& session) {
   SearchCommandOptions& options = session.keep<SearchCommandOptions>();
-  CLI::App& command =
-      add_command(app, "search", "Find the fastest plans of a training job that fill its cluster and fit its memory",
-                  {"orrery search job.yaml --max-memory 90%",
-                   "orrery search job.yaml --fix tensor=8 --vary micro=1,2,4 --write best.yaml"});
+  CLI::App& command = add_command(app, "search",
+                                  {"orrery search job.yaml --max-memory 90%",
+                                   "orrery search job.yaml --fix tensor=8 --vary micro=1,2,4 --write best.yaml"});
   add_file(command, session, "experiment", options.experiment, "Experiment that trains a model (YAML or JSON)")
       .required();
   add_experiment_options(command, session);

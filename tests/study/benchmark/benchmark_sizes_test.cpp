@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "study/benchmark/operation.h"
+#include "workload/calls/operation.h"
 
 using namespace orrery;
 using namespace orrery::study;
@@ -88,18 +88,18 @@ TEST_CASE("bus bandwidth and counts follow nccl-tests") {
         Expected{"all_to_all", 0.875, 128}, Expected{"broadcast", 1, 1024}, Expected{"reduce", 1, 1024},
         Expected{"gather", 0.875, 128}, Expected{"scatter", 0.875, 128}, Expected{"sendrecv", 1, 1024}}) {
     CAPTURE(name);
-    const BenchmarkOperation operation = benchmark_operation_named(name, "--op");
-    CHECK(bus_factor(operation, 8) == factor);
-    CHECK(float_count(operation, Bytes(4096), 8) == count);
-    CHECK(float_count(operation, Bytes(1), 8) == 1);
+    const workload::CallOperation operation = workload::call_operation_named(name, "--op");
+    CHECK(workload::bus_factor(operation, 8) == factor);
+    CHECK(workload::float_count(operation, Bytes(4096), 8) == count);
+    CHECK(workload::float_count(operation, Bytes(1), 8) == 1);
   }
-  CHECK(benchmark_operations().size() == 10);
-  CHECK_THROWS_AS(benchmark_operation_named("scan", "--op"), InputError);
+  CHECK(workload::call_operations().size() == 10);
+  CHECK_THROWS_AS(workload::call_operation_named("scan", "--op"), InputError);
 }
 
 TEST_CASE("an all-gather's rank brings a share, a reduce-scatter's the whole") {
   const auto input = [](const char* name) {
-    const Job job = benchmark_job(benchmark_operation_named(name, "--op"), Bytes(1001), 8);
+    const Job job = workload::call_job(workload::call_operation_named(name, "--op"), Bytes(1001), 8);
     return job.graph(RankId(7)).bytes(NodeId(0)).count();
   };
   CHECK(input("all_gather") == 126);  // ceil(1001 / 8)
@@ -109,9 +109,9 @@ TEST_CASE("an all-gather's rank brings a share, a reduce-scatter's the whole") {
 }
 
 TEST_CASE("a barrier has one row and takes no sizes") {
-  const BenchmarkOperation barrier = benchmark_operation_named("barrier", "--op");
+  const workload::CallOperation barrier = workload::call_operation_named("barrier", "--op");
   CHECK(sizes_of({}, barrier) == std::vector{Bytes(0)});
-  CHECK(sizes_of({}, benchmark_operation_named("reduce", "--op")) == std::vector{Bytes(32 << 20)});
+  CHECK(sizes_of({}, workload::call_operation_named("reduce", "--op")) == std::vector{Bytes(32 << 20)});
   for (const BenchmarkSizes& given : {BenchmarkSizes{.first = "8"}, BenchmarkSizes{.last = "8"},
                                       BenchmarkSizes{.factor = "2"}, BenchmarkSizes{.increment = "8"}})
     CHECK_THROWS_AS(sizes_of(given, barrier), InputError);

@@ -8,6 +8,7 @@
 #include "cli/session.h"
 #include "core/files/input_files.h"
 #include "core/in_parallel.h"
+#include "experiment/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "study/explain/explain.h"
 
@@ -20,7 +21,8 @@ struct ExplainOptions {
 };
 
 void explain(const ExplainOptions& options, const Session& session) {
-  if (!experiment::is_result(options.experiment, session.files)) refuse_other_kinds(options.experiment, session.files);
+  if (!experiment::is_result(options.experiment, session.files))
+    experiment::refuse_other_kinds(options.experiment, session.files);
   note_input(options.experiment);
   session.outputs.check();
   Progress progress;
@@ -40,7 +42,6 @@ void add_explain_command(CLI::App& app, Session& session) {
   ExplainOptions& options = session.keep<ExplainOptions>();
   CLI::App& command = add_command(
       app, "explain",
-      "Simulate an experiment again with every resource improved, and with plans near its own: what helps",
       {"orrery explain job.yaml", "orrery explain job.yaml --set cluster=hgx-a800 --json - | jq .resources[0]"});
   add_file(command, session, "experiment", options.experiment,
            "Experiment (YAML or JSON), a result.json, or a PyTorch profile to replay")

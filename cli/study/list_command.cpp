@@ -21,7 +21,9 @@
 #include "core/files/input_files.h"
 #include "experiment/docs.h"
 #include "experiment/experiment.h"
+#include "experiment/file_kinds.h"
 #include "experiment/recorded_run.h"
+#include "experiment/schema.h"
 #include "experiment/sections.h"
 #include "network/fabric/topology.h"
 #include "report/table.h"
@@ -89,7 +91,8 @@ Figures cluster_figures(const std::string& name, const ConfigFiles& files) {
 }
 
 Figures study_figures(const std::string& name, const ConfigFiles& files) {
-  const bool sweeps = study::is_sweep((files.shipped() / "studies" / (name + ".yaml")).string(), files);
+  const bool sweeps = experiment::file_kind((files.shipped() / "studies" / (name + ".yaml")).string(), files) ==
+                      experiment::FileKind::kSweep;
   const std::string kind = sweeps ? "sweep" : "experiment";
   return {{"kind", "kind", kind, kind}};
 }
@@ -234,6 +237,13 @@ std::vector<Kind> kinds() {
           shipped_kind("models", model_figures),
           shipped_kind("networks"),
           shipped_kind("nodes"),
+          {"schema",
+           [](const ConfigFiles& files) {
+             Json schema = experiment::configuration_schema(experiment::describe_configuration(files),
+                                                            study::describe_sweep(files));
+             std::string text = schema.dump(2) + "\n";
+             return Answer{std::move(text), std::move(schema)};
+           }},
           shipped_kind("software"),
           shipped_kind("studies", study_figures),
           kind("topologies", [](const ConfigFiles&) { return topology_list(); })};
@@ -248,6 +258,7 @@ void list(const std::string& what, const Session& session) {
   session.outputs.check();
   for (const Kind& kind : kinds()) {
     if (kind.name != what) continue;
+    if (what == "schema" || what == "keys") refuse_table_format(what);
     Answer answer = kind.answer(session.files);
     answer.document = {{"schema", "orrery.list/1"}, {"what", what}, {"items", std::move(answer.document)}};
     session.outputs.give(answer);
@@ -260,9 +271,7 @@ void add_list_command(CLI::App& app, Session& session) {
   auto& what = session.keep<std::string>();
   std::vector<std::string> names;
   for (const Kind& kind : kinds()) names.emplace_back(kind.name);
-  CLI::App& command =
-      add_command(app, "list", "List what is shipped, with its main figures, and all configuration keys",
-                  {"orrery list models", "orrery list devices --json -"});
+  CLI::App& command = add_command(app, "list", {"orrery list models", "orrery list devices --json -"});
   command.add_option("what", what, "What to list")->type_name("KIND")->check(one_of("what", names));
   add_outputs(command, session);
   command.callback([&] { list(what, session); });

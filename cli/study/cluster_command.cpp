@@ -213,7 +213,7 @@ void import_cluster(const ImportOptions& options) {
 
 void add_cluster_command(CLI::App& app, Session& session) {
   ClusterOptions& options = session.keep<ClusterOptions>();
-  CLI::App& cluster = *app.add_subcommand("cluster", "Show clusters, and import them");
+  CLI::App& cluster = add_command(app, "cluster", {});
   cluster.require_subcommand(1);
   CLI::App& command = add_command(cluster, "show", "Print a cluster's fabric: vertices, links, assumed figures",
                                   {"orrery cluster show dgx-a100 --nodes 2", "orrery cluster show job.yaml",

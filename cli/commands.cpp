@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr std::string_view kOtherProgram = "orrery-study";
+// Hidden commands that write the whole command line down.
+constexpr std::array<std::string_view, 2> kWholeLine = {"completion", "man"};
+
+bool is_own(std::string_view name) {
+  return std::ranges::find(own_commands(), name, &OwnCommand::name) != own_commands().end();
+}
+
+bool has_all() { return own_commands().size() >= kCommands.size(); }
+
+}  // namespace
+
+void add_commands(CLI::App& app, Session& session) {
+  for (const CommandAbout& command : kCommands) {
+    const auto own = std::ranges::find(own_commands(), command.name, &OwnCommand::name);
+    if (own != own_commands().end())
+      own->add(app, session);
+    else
+      app.add_subcommand(std::string(command.name), std::string(command.about));
+  }
+  add_hidden_commands(app);
+}
+
+std::optional<std::string_view> command_of_another_program(std::span<char* const> words) {
+  if (has_all()) return std::nullopt;
+  const auto first = std::ranges::find_if(words.subspan(std::min<std::size_t>(words.size(), 1)),
+                                          [](std::string_view word) { return !word.starts_with('-'); });
+  if (first == words.end()) return std::nullopt;
+  const std::string_view word = *first;
+  const bool is_known = std::ranges::find(kCommands, word, &CommandAbout::name) != kCommands.end() ||
+                        std::ranges::find(kWholeLine, word) != kWholeLine.end();
+  return is_known && !is_own(word) ? std::optional(word) : std::nullopt;
+}
+
+void hand_over(std::string_view command, char* const* words) {
+  std::error_code code;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", code);
+  if (code) throw InputError({"/proc/self/exe"}, fmt::format("cannot be read: {}", code.message()));
+  const std::string other = (self.parent_path() / kOtherProgram).string();
+  ::execv(other.c_str(), words);
+  throw InputError(
+      {other},
+      fmt::format("has 'orrery {}', and cannot be started: {}", command, std::generic_category().message(errno)),
+      "scripts/build builds it beside 'orrery', which scripts/demo builds alone");
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// The commands, in the order of the help. Two programs share the command line: `orrery` has the commands that answer
+// most questions and is built in a moment; it hands all others over to `orrery-study` beside it, which has every
+// command.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/session.h"
+
+namespace orrery::cli {
+
+struct CommandAbout {
+  std::string_view name;
+  std::string_view about;
+};
+inline constexpr std::array<CommandAbout, 15> kCommands = {{
+    {"run", "Simulate one experiment: iteration time, where the time goes, link loads"},
+    {"compare",
+     "Simulate experiments, or result.json files again, and compare: times, ratios, what explains the difference"},
+    {"explain", "Simulate an experiment again with every resource improved, and with plans near its own: what helps"},
+    {"goodput", "Estimate goodput: the time that failures and checkpoints leave, and the best interval"},
+    {"search", "Find the fastest plans of a training job that fill its cluster and fit its memory"},
+    {"sweep", "Simulate all combinations of values along axes, as docs/sweeps.md describes"},
+    {"check", "Check configurations and traces without simulating"},
+    {"list", "List what is shipped, with its main figures, and all configuration keys"},
+    {"model", "Show models"},
+    {"cluster", "Show clusters, and import them"},
+    {"workload", "Inspect, lint, generate and import traces"},
+    {"collective", "Time one collective by size, as nccl-tests does: bandwidths, what bounds it"},
+    {"calibrate", "Fit the nccl library's constants to a log; write the cluster with them"},
+    {"astra-sim", "Run ASTRA-sim's own files: its numbers, faster, and what it keeps silent about"},
+    {"validate", "Compare predicted times with published measurements: the error of each table"},
+}};
+
+// Adds a command, with its options and what it does, to the parser.
+using AddCommand = void (*)(CLI::App& app, Session& session);
+
+struct OwnCommand {
+  std::string_view name;
+  AddCommand add;
+};
+
+// Commands of this program (door.cpp, study/commands.cpp).
+std::span<const OwnCommand> own_commands();
+
+// Adds what only this program has and no help names: completion and the man page (study/commands.cpp).
+void add_hidden_commands(CLI::App& app);
+
+// Adds all commands: those of this program, and of the others what the help says.
+void add_commands(CLI::App& app, Session& session);
+
+// The first word of a command line if another program has it; the parser is not asked, for it does not know its
+// options.
+std::optional<std::string_view> command_of_another_program(std::span<char* const> words);
+
+// Becomes the other program, with the same words. InputError where that is not beside this one.
+[[noreturn]] void hand_over(std::string_view command, char* const* words);
+
+}  // namespace orrery::cli

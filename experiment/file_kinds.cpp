@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "experiment/file_kinds.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "experiment/recorded_run.h"
+#include "workload/traces/files.h"
+
+namespace orrery::experiment {
+namespace {
+
+// A table of published measurements: it has the key `table` and one of `keys`; the first kind that fits holds.
+struct TableKind {
+  FileKind kind;
+  std::array<std::string_view, 3> keys;
+  std::string_view holds;
+  std::string_view section;  // of `orrery validate`, and of configs/validation
+};
+
+constexpr std::array<TableKind, 5> kTables = {{
+    {FileKind::kOperatorTable, {"layers", "products", "kernels"}, "measured operators", "compute"},
+    {FileKind::kTraceTable, {"traces"}, "recorded traces", "traces"},
+    {FileKind::kDispatchTable, {"exchanges"}, "measured dispatches", "experts"},
+    {FileKind::kTrainingTable, {"figure", "experiment"}, "measured training jobs", "training"},
+    {FileKind::kCollectiveTable, {"rows"}, "measured collectives", "nccl"},
+}};
+
+const TableKind* table_kind(const ConfigValue& root) {
+  const auto has = [&root](std::string_view key) { return !key.empty() && root.find(key) != nullptr; };
+  if (!has("table")) return nullptr;
+  const auto found =
+      std::ranges::find_if(kTables, [&](const TableKind& table) { return std::ranges::any_of(table.keys, has); });
+  return found == kTables.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+FileKind file_kind(const ConfigValue& root) {
+  if (const TableKind* table = table_kind(root)) return table->kind;
+  const auto has = [&root](std::string_view key) { return root.find(key) != nullptr; };
+  if (has("table") || is_document(root)) return FileKind::kOther;
+  if (has("vary") || has("experiment")) return FileKind::kSweep;
+  return astra_sim_file(root).empty() ? FileKind::kOther : FileKind::kAstraSim;
+}
+
+FileKind file_kind(const std::string& file, const ConfigFiles& files) {
+  return is_result(file, files) ? FileKind::kOther : file_kind(files.peek(file));
+}
+
+std::string_view astra_sim_file(const ConfigValue& root) {
+  const auto has = [&](std::string_view key) { return root.find(key) != nullptr; };
+  if (has("npus_count") && has("topology")) return "network";
+  if (has("memory-type")) return "remote memory";
+  const bool names_algorithms = std::ranges::any_of(root.entries, [](const ConfigEntry& entry) {
+    return entry.key.ends_with("-implementation") || entry.key.ends_with("-implementation-custom");
+  });
+  return names_algorithms || has("preferred-dataset-splits") ? "system" : "";
+}
+
+void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
+  if (is_profile_file(file)) return;
+  const ConfigValue root = files.peek(file);
+  const FileKind kind = file_kind(file, files);
+  if (kind == FileKind::kSweep)
+    throw InputError({file}, "this is a sweep of experiments, not one experiment", "orrery sweep " + printable(file));
+  if (kind == FileKind::kAstraSim)
+    throw InputError(
+        {file}, fmt::format("this is ASTRA-sim's {} file, not an experiment", astra_sim_file(root)),
+        "orrery astra-sim runs ASTRA-sim's files as they are; with --convert FILE it writes an experiment");
+  if (kind != FileKind::kOther) {
+    const TableKind& table = *table_kind(root);
+    throw InputError({file}, fmt::format("this is a table of {}, not an experiment", table.holds),
+                     fmt::format("orrery check reads it; orrery validate {} scores the tables of configs/validation/{}",
+                                 table.section, table.section));
+  }
+  const std::optional<std::string> prefix = workload::prefix_of_trace(file);
+  if (prefix && workload::is_file(file))
+    throw InputError(
+        {file}, "this is a Chakra trace of one rank, not an experiment",
+        fmt::format("write an experiment with workload: {{chakra: {{prefix: {0}}}}}, or see what is in the "
+                    "traces with `orrery workload inspect {0}`",
+                    printable(*prefix)));
+}
+
+}  // namespace orrery::experiment

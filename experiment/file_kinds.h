@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Kinds of files that users may name, told by their keys without reading them, so that whoever expects one kind can say
+// what it was given instead, and which command takes that.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/config/tree.h"
+
+namespace orrery::experiment {
+
+// kOther: an experiment, a result, a profile, a part of an experiment, or nothing that is known.
+enum class FileKind : std::uint8_t {
+  kOther,
+  kOperatorTable,
+  kTraceTable,
+  kDispatchTable,
+  kTrainingTable,
+  kCollectiveTable,
+  kSweep,
+  kAstraSim,
+};
+FileKind file_kind(const std::string& file, const ConfigFiles& files);
+
+// By the keys alone, of what a file holds.
+FileKind file_kind(const ConfigValue& root);
+
+// Which of ASTRA-sim's files this is, as "network"; empty if it is none.
+std::string_view astra_sim_file(const ConfigValue& root);
+
+// InputError if `file` is of another kind than kOther, or a trace.
+void refuse_other_kinds(const std::string& file, const ConfigFiles& files);
+
+}  // namespace orrery::experiment

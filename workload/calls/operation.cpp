@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "workload/calls/operation.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/suggest.h"
+#include "workload/graph/collective_job.h"
+
+namespace orrery::workload {
+namespace {
+
+constexpr std::int64_t kFloat = 4;  // bytes
+
+constexpr std::array kOperations = {
+    CallOperation{"all_gather", CollectiveKind::kAllGather, CallSize::kShares},
+    CallOperation{"all_reduce", CollectiveKind::kAllReduce, CallSize::kBuffer},
+    CallOperation{"all_to_all", CollectiveKind::kAllToAll, CallSize::kShares},
+    CallOperation{"barrier", CollectiveKind::kBarrier, CallSize::kNone},
+    CallOperation{"broadcast", CollectiveKind::kBroadcast, CallSize::kBuffer},
+    CallOperation{"gather", CollectiveKind::kGather, CallSize::kShares},
+    CallOperation{"reduce", CollectiveKind::kReduce, CallSize::kBuffer},
+    CallOperation{"reduce_scatter", CollectiveKind::kReduceScatter, CallSize::kShares},
+    CallOperation{"scatter", CollectiveKind::kScatter, CallSize::kShares},
+    CallOperation{"sendrecv", std::nullopt, CallSize::kBuffer},
+};
+static_assert(std::ranges::is_sorted(kOperations, {}, &CallOperation::name));
+
+char plain(char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+}  // namespace
+
+std::span<const CallOperation> call_operations() { return kOperations; }
+
+CallOperation call_operation_named(std::string_view name, std::string_view option) {
+  std::string wanted(name);
+  std::ranges::transform(wanted, wanted.begin(), plain);
+  const auto found = std::ranges::find(kOperations, wanted, &CallOperation::name);
+  if (found != kOperations.end()) return *found;
+  std::vector<std::string> names;
+  for (const CallOperation& operation : kOperations) names.emplace_back(operation.name);
+  throw InputError({std::string(option)}, fmt::format("unknown operation '{}'", printable(name, 40)),
+                   suggestion(wanted, names));
+}
+
+double bus_factor(const CallOperation& operation, std::uint32_t ranks) {
+  const double others = static_cast<double>(ranks - 1) / static_cast<double>(ranks);
+  if (operation.kind == CollectiveKind::kAllReduce) return 2 * others;
+  return operation.size == CallSize::kShares ? others : 1;
+}
+
+std::int64_t float_count(const CallOperation& operation, Bytes size, std::uint32_t ranks) {
+  const std::int64_t parts = operation.size == CallSize::kShares ? std::int64_t{ranks} : 1;
+  return ceil_div(size, parts * kFloat).count();
+}
+
+Bytes input_of_rank(const CallOperation& operation, Bytes size, std::uint32_t ranks) {
+  const bool is_share = operation.kind == CollectiveKind::kAllGather || operation.kind == CollectiveKind::kGather;
+  return is_share ? ceil_div(size, ranks) : size;
+}
+
+Job call_job(const CallOperation& operation, Bytes size, std::uint32_t ranks) {
+  if (!operation.kind) return neighbour_job(size, ranks);
+  return collective_job(*operation.kind, input_of_rank(operation, size, ranks), ranks);
+}
+
+}  // namespace orrery::workload
