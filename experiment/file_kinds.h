@@ -23,7 +23,7 @@ enum class FileKind : std::uint8_t {
 };
 FileKind file_kind(const std::string& file, const ConfigFiles& files);
 
-// By the keys alone, of what a file holds.
+// Kind of a file with these contents, told by its keys alone.
 FileKind file_kind(const ConfigValue& root);
 
 // Which of ASTRA-sim's files this is, as "network"; empty if it is none.

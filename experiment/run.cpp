@@ -259,8 +259,7 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
     if (wanted.path) path = find_path(experiment, whole, usage, totals, log, links, result);
     if (wanted.link_rates) rates = find_link_rates(job, totals, log, result, *wanted.link_rates, links);
   }
-  std::optional<report::Slack> slack;
-  if (wanted.slack) slack = find_slack(job, matching, totals, log);
+  std::optional<report::Slack> slack = wanted.slack ? find_slack(job, matching, totals, log) : std::nullopt;
   result.computes_as_measured = computes_as_measured;
   result.experiment = experiment.resolved;
   result.device = experiment.devices_text();

@@ -119,7 +119,7 @@ void add_range(std::string_view range, Json& schema) {
 
 Json one_or_list_of(Json word) { return {{"anyOf", {word, {{"type", "array"}, {"items", word}}}}}; }
 
-// What a value that is no map may be.
+// Schema of a value that is no map.
 Json scalar_schema(const KeyDescription& key) {
   const std::string_view type = key.type;
   const Json word = {{"type", {"string", "number", "boolean"}}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tells collectives apart as far as how well they are predicted goes.
+// Kinds of collectives whose predictions are about equally good, and how far off those of a kind are.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@
 
 namespace orrery::study {
 
-// By operation, size, within a node or between several, architecture of the GPUs.
+// Measured collectives, told apart by operation, size, span (within a node or between several) and architecture.
 const RunSchema& collective_runs();
 RunKind collective_kind(const workload::CallOperation& operation, Bytes size, std::int64_t nodes, std::int64_t ranks,
                         Architecture architecture);
-// Of NCCL's algorithms, and of sizes that are the same on every rank; other tables stay as they are. InputError.
+// Adds an interval to each row of a table of NCCL's algorithms whose sizes are the same on every rank; leaves other
+// tables as they are. InputError where the file of measured errors is wrong.
 void add_intervals(CollectiveTable& table, const ConfigFiles& files);
 
 }  // namespace orrery::study

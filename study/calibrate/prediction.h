@@ -34,7 +34,7 @@ struct NcclBenchmark {
 NcclBenchmark nccl_benchmark(const experiment::Experiment& experiment, const workload::CallOperation& operation,
                              std::span<const DeviceId> devices);
 
-// What NCCL is asked for `size`, which is as workload::CallSize says, of an operation that is a collective.
+// Request to NCCL for a collective of `size`, counted as workload::CallSize says.
 collectives::NcclCall call_of(const NcclBenchmark& benchmark, Bytes size);
 
 // `size` as workload::CallSize says. InputError if NCCL is held to ways that it has not got.
