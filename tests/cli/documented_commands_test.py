@@ -8,7 +8,8 @@ Commands are the lines of fenced `sh` blocks that call `orrery` or `build/releas
 are skipped. They run in a copy of the source tree's data, one after the other per file, so that a command may use what an
 earlier one wrote. A line ends with exit code 0, or as a comment at its end says: `# exit 3`. If the block is followed by a
 `text` block, that is what the block's commands print, standard output and then standard error, exactly.
-The picture and the table of accuracy in README.md are made from that output (readme_parts.py).
+The picture and the table of accuracy in README.md are made from that output (readme_parts.py), and so are numbers in
+the prose that say what they come from (document_numbers.py).
 --update writes what they print now.
 """
 import re
@@ -17,10 +18,10 @@ import shutil
 import sys
 from pathlib import Path
 
+from document_numbers import FENCE, check_numbers, numbers_in
 from orrery_program import SOURCE, Checks, Program, scratch_folder
 from readme_parts import check_readme_parts
 
-FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```\s*$", re.M | re.S)
 COMMENT = re.compile(r"\s+#\s*(.*)$")
 SECONDS_OF_MANY = 600  # many runs, on a machine that does other things, too
 LINK = re.compile(r"\]\(([^()\s#]*)(?:#([^()\s]*))?\)")
@@ -118,6 +119,18 @@ def check_document(program, path, checks, is_update):
         return commands
 
 
+def check_sample_of_numbers(checks):
+    table = "```text\n  plan  time   ratio  a: MFU  ratio\n  t8    2.5 s  1.164  40 %    0.5\nin 20 ms\n```\n"
+    for expected, prose in (("16", 'costs 16 %<!-- = cell("t8", "ratio") - 1 -->'),
+                            ("0.50", '0.51<!-- = cell("t8", "ratio", 2) -->, which is wrong'),
+                            ("2,480.0", '1,000.0 ms<!-- = cell("t8", "time") - find("in (.*)$") -->'),
+                            ("+20", 'by +3 %<!-- = cell("t8", "a: MFU") / 2 -->'),
+                            (None, '1<!-- = cell("t9", "time") -->')):
+        (_, right, problem), = numbers_in(table + prose, None)
+        checks.check(right == expected and (expected is None) == bool(problem), f"{prose}: {expected}", f"{right} {problem}")
+    checks.check(not list(numbers_in("```text\n1<!-- = 2 -->\n```\n", None)), "blocks are left as they are")
+
+
 def main():
     program = Program(sys.argv[1])
     checks = Checks()
@@ -126,14 +139,16 @@ def main():
     checks.check(lines == [("orrery fly", 2), ("orrery list    keys", 0)] and text_of(shown) == "x\n",
                  "blocks are read as the convention says", lines)
     checks.check(put(sample, [(shown, "y\n")]) == sample.replace("x\n", "y\n"), "what is printed is put in its block")
+    check_sample_of_numbers(checks)
     is_update = "--update" in sys.argv[2:]
     wanted = [Path(name).resolve() for name in sys.argv[2:] if name != "--update"]
     documents = wanted or [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))]
     commands = sum(check_document(program, path, checks, is_update) for path in documents)
+    numbers = sum(check_numbers(path, path.relative_to(SOURCE), checks, is_update) for path in documents)
     for path in (*documents, *sorted(SOURCE.glob("*/README.md"))):
         check_links(path, checks)
     check_readme_parts(checks, is_update)
-    print(f"{commands} commands in {len(documents)} documents")
+    print(f"{commands} commands and {numbers} numbers in the prose of {len(documents)} documents")
     return checks.exit_code()
 
 
