@@ -11,7 +11,7 @@
 #include "core/files/input_files.h"
 #include "core/version.h"
 #include "study/benchmark/interval.h"
-#include "study/calibrate/cross_validation.h"
+#include "study/validate/collectives/cross.h"
 #include "study/interval/kinds.h"
 #include "study/validate/accuracy/accuracy.h"
 #include "study/validate/collectives/validate.h"

@@ -10,7 +10,7 @@
 
 #include "core/assert.h"
 #include "core/units.h"
-#include "study/calibrate/least_squares.h"
+#include "study/fit/least_squares.h"
 #include "study/calibrate/prediction.h"
 
 namespace orrery::study {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """layer_test.py: every #include between layers is allowed by the table of docs/architecture.md, scripts/house finds no
-cycle of files or rooms and no crowded room, names are in the namespace of their layer, files say their licence, paths that
-documents and comments name are there."""
+cycle of files, rooms or folders of rooms and no crowded room, names are in the namespace of their layer, files say their
+licence, paths that documents and comments name are there."""
 import importlib.machinery
 import importlib.util
 import os
@@ -61,7 +61,8 @@ def house_of(folder, files):
 
 
 # Paths that stand for others, or that only other programs have.
-EXAMPLES = {"configs/FOLDER", "configs/x.yaml", "traces/dp8/rank", "core/b/b.h", "core/c.h", "workload/Workload.cc"}
+EXAMPLES = {"configs/FOLDER", "configs/x.yaml", "traces/dp8/rank", "core/b/b.h", "core/c.h", "workload/Workload.cc",
+            "study/fit/y.h", "study/check/b/z.h"}
 
 
 def check_paths(checks):
@@ -129,6 +130,12 @@ def main():
                                          "core/c.h": ""})
         checks.check(ring.returncode == 1 and "files none, rooms core -> core/b -> core" in ring.stdout,
                      "a cycle of rooms is found", ring.stdout + ring.stderr)
+    with tempfile.TemporaryDirectory() as folder:
+        # The rooms study/fit, study/check/a and study/check/b include one another in a line; the folders in a circle.
+        circle = house_of(folder, files | {"study/check/a/x.h": '#include "study/fit/y.h"\n',
+                                           "study/fit/y.h": '#include "study/check/b/z.h"\n', "study/check/b/z.h": ""})
+        checks.check(circle.returncode == 1 and "rooms none, second level study/check -> study/fit -> study/check" in
+                     circle.stdout, "a cycle of folders that hold rooms is found", circle.stdout + circle.stderr)
     return checks.exit_code()
 
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "study/calibrate/cross_validation.h"
+#include "study/validate/collectives/cross.h"
 #include "tests/shipped_files.h"
 
 using namespace orrery;

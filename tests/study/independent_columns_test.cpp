@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/calibrate/least_squares.h"
+#include "study/fit/least_squares.h"
 
 #include <catch2/catch.hpp>
 

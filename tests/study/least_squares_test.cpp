@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "study/calibrate/least_squares.h"
+#include "study/fit/least_squares.h"
 #include "tests/scatter.h"
 
 using namespace orrery;

@@ -14,7 +14,7 @@
 #include "collectives/group_shape.h"
 #include "collectives/token_exchange.h"
 #include "study/benchmark/question.h"
-#include "study/calibrate/least_squares.h"
+#include "study/fit/least_squares.h"
 #include "system/plans/group_library.h"
 
 namespace orrery::study {

@@ -11,7 +11,7 @@
 
 #include "core/assert.h"
 #include "core/in_parallel.h"
-#include "study/calibrate/least_squares.h"
+#include "study/fit/least_squares.h"
 #include "study/interval/kinds.h"
 #include "workload/training/spec/software.h"
 

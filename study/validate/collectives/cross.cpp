@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/calibrate/cross_validation.h"
+#include "study/validate/collectives/cross.h"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@
 #include "report/table.h"
 #include "study/benchmark/interval.h"
 #include "study/calibrate/fit.h"
-#include "study/calibrate/least_squares.h"
+#include "study/fit/least_squares.h"
 #include "study/errors.h"
 #include "study/validate/collectives/validate.h"
 
