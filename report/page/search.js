@@ -10,9 +10,9 @@ page.kinds.search = function search({document: found}) {
   const nameOf = ({plan}) => keys.map((key) => `${key} ${plan[key]}`).join(", ");
   const best = found.best[0];
   add(page.root, "h1", document.title);
-  add(page.root, "p", `${found.job} on ${found.devices}: ${found.plans} plans fill them, ` +
+  add(page.root, "p", `${found.job} on ${found.devices}: ${found.plans} plans use all devices, ` +
       (found.fit === undefined ? "which of them fit was not known when it was stopped" :
-       `${found.fit} fit ${bytesText(found.most_memory_bytes)} of memory`) +
+       `${found.fit} of them fit in ${bytesText(found.most_memory_bytes)} of memory`) +
       `, ${found.simulated} were simulated` + (found.stopped ? " before it was stopped" : "") +
       (found.next_bound_s === undefined ? "" : `; none of the others takes less than ${timeText(found.next_bound_s)}`));
   const items = [["Best", timeText(best.iteration_time_s), nameOf(best)]];

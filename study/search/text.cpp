@@ -115,8 +115,8 @@ std::string given_text(const Search& search) {
 
 std::string space_text(const Search& search) {
   if (!search.knows_all)
-    return fmt::format("{} plans fill them; stopped before it was known which of them fit", search.plans);
-  return fmt::format("{} plans fill them, {} fit {} of memory{}", search.plans, search.found.size(),
+    return fmt::format("{} plans use all devices; stopped before it was known which of them fit", search.plans);
+  return fmt::format("{} plans use all devices; {} of them fit in {} of memory{}", search.plans, search.found.size(),
                      rounded(search.capacity),
                      !search.is_complete   ? "; stopped early"
                      : search.spent_budget ? "; the budget is spent"
@@ -155,7 +155,7 @@ std::string refusals_text(const Search& search) {
   constexpr std::size_t kShown = 6;
   report::Table table;
   table.column("plans");
-  table.column("infeasible; of the first", report::Table::Align::kLeft);
+  table.column("infeasible (example)", report::Table::Align::kLeft);
   if (search.too_large > 0)
     table.row({fmt::format("{}", search.too_large),
                fmt::format("need more than {} of memory; the least {} ({})", rounded(search.capacity),

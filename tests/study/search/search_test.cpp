@@ -154,7 +154,7 @@ TEST_CASE("plans that cannot be are told by their reasons") {
   request.ranges[static_cast<std::size_t>(PlanKey::kContext)] = {1};
   request.budget = 1;
   CHECK_THAT(search_text(search_plans(request, kFiles)),
-             Contains("infeasible; of the first") && Contains("micro-batches of 5"));
+             Contains("infeasible (example)") && Contains("micro-batches of 5"));
   request.most_memory = 0.0001;
   CHECK_THROWS_WITH(search_plans(request, kFiles), Contains("plans fits"));
   request.most_memory = 1;

@@ -114,10 +114,10 @@ class Check {
 
   void check_exchange() {
     if (parallel_.asynchronous && !has_servers())
-      error("parallel.asynchronous", "asynchronous: true needs somebody to hold the parameters",
+      error("parallel.asynchronous", "asynchronous: true needs exchange: parameter-server",
             "workload.parallel.exchange: parameter-server");
     if (parallel_.servers > 1 && !has_servers())
-      error("parallel.servers", fmt::format("servers: {} serve nobody", parallel_.servers),
+      error("parallel.servers", fmt::format("servers: {} needs exchange: parameter-server", parallel_.servers),
             "workload.parallel.exchange: parameter-server, or leave workload.parallel.servers out");
     if (!has_servers()) return;
     if (parallel_.workers() != parallel_.data() || parallel_.zero > 0 || parallel_.expert > 1)
