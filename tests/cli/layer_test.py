@@ -5,7 +5,6 @@ cycle of files, rooms or folders of rooms and no crowded room, names are in the 
 licence, paths that documents and comments name are there."""
 import importlib.machinery
 import importlib.util
-import os
 import pathlib
 import re
 import subprocess
@@ -60,40 +59,8 @@ def house_of(folder, files):
     return subprocess.run([sys.executable, str(pathlib.Path(folder) / "scripts" / "house")], capture_output=True, text=True)
 
 
-# Paths that stand for others, or that only other programs have.
-EXAMPLES = {"configs/FOLDER", "configs/x.yaml", "traces/dp8/rank", "core/b/b.h", "core/c.h", "workload/Workload.cc",
-            "study/fit/y.h", "study/check/b/z.h"}
-
-
-def check_paths(checks):
-    """Files and folders of the repository that Markdown names in backticks, and comments anywhere, are there."""
-    listed = subprocess.run(["git", "ls-files"], cwd=SOURCE, capture_output=True, text=True, check=False).stdout.split()
-    if not listed:
-        return print("SKIPPED: paths in documents (no repository)")
-    there = set(listed) | {str(parent) for path in listed for parent in Path(path).parents}
-    tops = tuple(f"{path}/" for path in there if "/" not in path and path != ".")
-    path_in = r".*?\b((?:%s)[\w./-]+)" % "|".join(map(re.escape, tops))
-    in_comment = {kind: re.compile(mark + path_in) for kind, mark in ((".h", "//"), (".cpp", "//"), (".py", "#"))}
-    found = 0
-    for file in listed:
-        kind = Path(file).suffix
-        if kind not in (".md", ".h", ".cpp", ".py") or file == "CHANGELOG.md" or not (SOURCE / file).is_file():
-            continue
-        for number, line in enumerate((SOURCE / file).read_text(errors="replace").splitlines(), 1):
-            for named in re.findall(r"`([\w./-]+)`", line) if kind == ".md" else in_comment[kind].findall(line):
-                path = named.rstrip("./")
-                if not path.startswith(tops) or path in EXAMPLES:
-                    continue
-                beside = os.path.normpath(Path(file).parent / path)
-                known = {path, beside} & there or any(name.startswith(path) for name in there)
-                found += 1
-                checks.check(bool(known), f"{file}:{number} names {path}, which is not there")
-    checks.check(found > 100, "paths are found", found)
-
-
 def main():
     checks = Checks()
-    check_paths(checks)
     allowed = allowed_edges()
     house = load_house()
     with_code = {path.parts[len(SOURCE.parts)] for path in SOURCE.glob("*/**/*.cpp")} - {"bench", "tests", "build"}
@@ -116,6 +83,9 @@ def main():
                      f"{file}: its names are in {named}, not in {own}")
     for file, text in (files | house.code_files(["tests", "bench"])).items():
         checks.check(text.startswith("// SPDX-License-Identifier: MIT\n"), f"{file} begins with its licence")
+    named, missing = house.named_paths()
+    checks.check(not missing, "paths that documents and comments name are there", "\n".join(missing))
+    checks.check(named > 100 or not (SOURCE / ".git").exists(), "paths are found", named)
     outcome = subprocess.run([sys.executable, str(HOUSE_SCRIPT)], capture_output=True, text=True)
     checks.check(outcome.returncode == 0, "scripts/house finds the house in order", outcome.stdout[-400:] + outcome.stderr)
     checks.check(house.function_lengths("int a() {\n  if (x) {\n  }\n}\nstruct B {\n int c() { return '{'; }\n};\n") == [4, 1],
@@ -123,6 +93,15 @@ def main():
     files = {f"{layer}/x.cpp": "int x() { return 1; }\n" for layer in house.LAYERS}
     with tempfile.TemporaryDirectory() as folder:
         checks.check(house_of(folder, files).returncode == 0, "a small house is in order")
+        subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+        text = "`core/x.cpp`, `core/y.cpp`, [x](core/x.cpp), [z](core/zz.cpp), https://x.org/core/a.h\n"
+        house_of(folder, {"a.md": text, "core/y.h": "// core/x.cpp\n// network/w.h\n"})
+        subprocess.run(["git", "add", "."], cwd=folder, check=True)
+        named = house_of(folder, {})
+        checks.check(named.returncode == 1 and "Markdown and comments: 6, not there: a.md:1 names core/y.cpp, "
+                     "a.md:1 names core/zz.cpp, core/y.h:2 names network/w.h" in named.stdout,
+                     "paths that are not there are found", named.stdout[-400:])
+        (Path(folder) / "a.md").unlink()
         crowd = house_of(folder, {f"core/{i}.h": "" for i in range(31)})
         checks.check(crowd.returncode == 1 and "31 files: core" in crowd.stdout, "a crowded room is found", crowd.stdout)
     with tempfile.TemporaryDirectory() as folder:
