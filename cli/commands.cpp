@@ -47,6 +47,8 @@ std::optional<std::string_view> command_of_another_program(std::span<char* const
   const std::string_view word = *first;
   const bool is_known = std::ranges::find(kCommands, word, &CommandAbout::name) != kCommands.end() ||
                         std::ranges::find(kWholeLine, word) != kWholeLine.end();
+  if (word == "run" && std::ranges::any_of(words, [](std::string_view one) { return one.starts_with("--seeds"); }))
+    return "run --seeds";
   return is_known && !is_own(word) ? std::optional(word) : std::nullopt;
 }
 

@@ -55,8 +55,8 @@ void add_hidden_commands(CLI::App& app);
 // Adds all commands: those of this program, and of the others what the help says.
 void add_commands(CLI::App& app, Session& session);
 
-// The first word of a command line if another program has it; the parser is not asked, for it does not know its
-// options.
+// The command of a command line if another program has it: its first word, or "run --seeds". The parser is not asked, for
+// it does not know the options of the other program.
 std::optional<std::string_view> command_of_another_program(std::span<char* const> words);
 
 // Becomes the other program, with the same words. InputError where that is not beside this one.

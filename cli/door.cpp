@@ -3,9 +3,15 @@
 #include "cli/commands.h"
 
 namespace orrery::cli {
+namespace {
+
+// `run --seeds` is handed over before.
+void add_run(CLI::App& app, Session& session) { add_run_command(app, session, nullptr); }
+
+}  // namespace
 
 std::span<const OwnCommand> own_commands() {
-  static constexpr std::array<OwnCommand, 4> kOwn = {{{"run", add_run_command},
+  static constexpr std::array<OwnCommand, 4> kOwn = {{{"run", add_run},
                                                       {"compare", add_compare_command},
                                                       {"model", add_model_command},
                                                       {"workload", add_workload_command}}};

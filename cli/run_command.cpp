@@ -17,12 +17,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.h"
+#include "cli/point_options.h"
 #include "cli/printed_figures.h"
+#include "cli/seeds.h"
 #include "cli/session.h"
 #include "core/config/quantity_text.h"
 #include "core/files/input_files.h"
 #include "core/files/output_file.h"
-#include "core/in_parallel.h"
 #include "core/version.h"
 #include "experiment/file_kinds.h"
 #include "experiment/recorded_run.h"
@@ -32,9 +33,9 @@
 #include "report/page/page.h"
 #include "report/rank_csv.h"
 #include "report/timeline/timeline.h"
+#include "study/compare/compare.h"
 #include "study/interval/interval.h"
 #include "study/interval/kinds.h"
-#include "study/seeds/seeds.h"
 
 namespace orrery::cli {
 
@@ -57,8 +58,19 @@ struct RunOptions {
   bool csv = false;
   bool cost = false;                   // of `perturb`
   std::size_t seeds = 0;               // to simulate with; 0: its own only
-  unsigned jobs = hardware_threads();  // of seeds at a time
+  PointOptions points;                 // of these
+  RunSeeds run_seeds = nullptr;
 };
+
+// Simulates the experiment once more, with another setting.
+experiment::Run run_again(experiment::RunRequest request, const std::string& setting, const Session& session) {
+  request.settings.push_back(setting);
+  request.finds_path = request.finds_slack = false;
+  request.link_rates_of = {};
+  request.when_read = {};
+  Progress progress;
+  return experiment::run_experiment(request, session.files, std::ref(progress));
+}
 
 // Runs it again with every rank by itself. The first difference, "" if there is none.
 std::string fold_difference(const experiment::Run& folded, experiment::RunRequest request, const Session& session) {
@@ -66,13 +78,8 @@ std::string fold_difference(const experiment::Run& folded, experiment::RunReques
     spdlog::warn("verify-fold: nothing to verify ({})", folded.result.folding);
     return {};
   }
-  request.settings.emplace_back("fold=off");
   request.fast_forward = false;
-  request.finds_path = request.finds_slack = false;
-  request.when_read = {};
-  Progress progress;
-  const experiment::Run unfolded = experiment::run_experiment(request, session.files, std::ref(progress));
-  progress.clear();
+  const experiment::Run unfolded = run_again(std::move(request), "fold=off", session);
   const auto difference = report::first_difference({folded.log, folded.acting}, {unfolded.log, unfolded.acting});
   if (difference) return fmt::format("folded and unfolded differ: {}", report::to_text(*difference, unfolded.job));
   spdlog::warn("verify-fold: no operation of {} ranks differs by a picosecond ({})", folded.result.class_of_rank.size(),
@@ -282,33 +289,13 @@ void add_cost(const experiment::Run& run, experiment::RunRequest request, const 
   const ConfigEntry* perturb = run.result.experiment.find("perturb");
   if (perturb == nullptr || perturb->value.entries.empty())
     throw InputError({request.file}, "--cost: nothing is perturbed", "--set perturb.ranks.5.slower='30 %'");
-  request.settings.emplace_back("perturb={}");
-  request.finds_path = request.finds_slack = false;
-  request.ranks = {};
-  request.link_rates_of = {};
-  request.when_read = {};
-  Progress progress;
-  const Duration without =
-      report::iteration_time(experiment::run_experiment(request, session.files, std::ref(progress)).result);
-  progress.clear();
+  const Duration without = report::iteration_time(run_again(std::move(request), "perturb={}", session).result);
   const Duration with = report::iteration_time(run.result), cost = with - without;
   answer.text +=
       fmt::format("perturbation costs {}{} ({}): {} without it\n", cost < Duration::zero() ? "-" : "",
                   rounded(cost < Duration::zero() ? -cost : cost), study::above_text(with, without), rounded(without));
   answer.document["cost"] = {{"undisturbed_s", seconds(without)}, {"cost_s", seconds(with) - seconds(without)}};
   if (without > Duration::zero()) answer.document["cost"]["percent"] = 100 * (seconds(with) / seconds(without) - 1);
-}
-
-// The distribution over seeds in place of one result.
-void run_seeds(const RunOptions& options, const Session& session, const std::vector<std::string>& settings) {
-  session.outputs.check();
-  Progress progress;
-  const study::SeedDistribution distribution = study::simulate_seeds(
-      {options.experiment, settings, session.allow_oom, !options.no_fast_forward, options.seeds, options.jobs},
-      session.files, progress.of("seeds"));
-  progress.clear();
-  print_warnings(distribution.warnings);
-  session.outputs.give({study::seeds_text(distribution), study::seeds_json(distribution)});
 }
 
 void check_outputs(const RunOptions& options, const Outputs& outputs) {
@@ -330,7 +317,9 @@ void run(RunOptions& options, Session& session) {
   if (options.seeds > 0) {
     std::vector<std::string> settings = session.settings;
     if (options.no_fold) settings.emplace_back("fold=off");
-    return run_seeds(options, session, settings);
+    session.exit_code = options.run_seeds(
+        {options.experiment, std::move(settings), !options.no_fast_forward, options.seeds, options.points}, session);
+    return;
   }
   const Outputs& outputs = session.outputs;
   check_outputs(options, outputs);
@@ -385,8 +374,8 @@ void add_seeds(CLI::App& command, RunOptions& options) {
   CLI::Option* seeds = command.add_option(
       "--seeds", options.seeds, "Simulate with this many seeds of noise and traffic: p50, p90, p99 and their cost");
   seeds->type_name("N")->check(CLI::Range(1, 1'000'000).description(""));
-  add_jobs(command, options.jobs, "seeds to simulate");
-  command.get_option("--jobs")->needs(seeds);
+  add_points(command, options.points, "seeds");
+  for (const std::string& name : point_option_names()) command.get_option(name)->needs(seeds);
   for (const char* other : {"--ranks", "--gzip", "--details", "--critical-path", "--timeline", "--print", "--html",
                             "--verify-fold", "--cost", "--deterministic"})
     seeds->excludes(command.get_option(other));
@@ -394,8 +383,9 @@ void add_seeds(CLI::App& command, RunOptions& options) {
 
 }  // namespace
 
-void add_run_command(CLI::App& app, Session& session) {
+void add_run_command(CLI::App& app, Session& session, RunSeeds run_seeds) {
   RunOptions& options = session.keep<RunOptions>();
+  options.run_seeds = run_seeds;
   CLI::App& command = add_command(app, "run",
                                   {"orrery run job.yaml --nodes 4",
                                    "orrery run job.yaml --set workload.batch.micro=2 --json - | jq .iteration_time_s",

@@ -80,7 +80,11 @@ void add_experiment_options(CLI::App& command, Session& session);
 inline constexpr const char* kClusterAbout = "A name from `orrery list clusters`, a file, or '{node: ...}'";
 inline constexpr const char* kNodesAbout = "Number of nodes (default: the cluster's own)";
 
-void add_run_command(CLI::App& app, Session& session);
+struct SeedsRequest;
+// What `run --seeds` does, and its exit code (cli/seeds.h).
+using RunSeeds = int (*)(const SeedsRequest& request, const Session& session);
+// Without a function for it, this is not the program that is asked for seeds (cli/commands.h).
+void add_run_command(CLI::App& app, Session& session, RunSeeds run_seeds);
 void add_compare_command(CLI::App& app, Session& session);
 void add_explain_command(CLI::App& app, Session& session);
 void add_goodput_command(CLI::App& app, Session& session);

@@ -31,7 +31,11 @@ void in_parallel(std::size_t count, unsigned threads, const std::function<void(s
         failures[i] = std::current_exception();
       }
       const std::lock_guard lock(showing);
-      if (progress) progress(++done, count);
+      try {
+        if (progress) progress(++done, count);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
     }
   };
   {

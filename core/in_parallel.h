@@ -11,7 +11,7 @@ namespace orrery {
 // Threads of this machine, at least one.
 unsigned hardware_threads();
 
-// Called by one thread at a time; does not throw.
+// Called by one thread at a time. What it throws is as if the piece before it had thrown it.
 using WorkProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 // Calls work(0) to work(count - 1), each once, in any order, on at most `threads` threads, of which the caller's is

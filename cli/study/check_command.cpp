@@ -57,7 +57,7 @@ Verdict check_trace(const std::string& file, const CheckOptions& options) {
 void check_sweep(const std::string& file, const Session& session, Diagnostics& diagnostics) {
   const study::Sweep sweep = study::load_sweep(file, session.settings, session.files);
   study::check_view(sweep);
-  const std::vector<study::SweepPoint> points = study::check_points(sweep, {hardware_threads(), false}, session.files);
+  const std::vector<study::SweepPoint> points = study::check_points(sweep, hardware_threads(), false, session.files);
   study::refuse_if_all_refused(sweep, points);
   for (const Problem& problem : study::refused_values(sweep, points))
     diagnostics.error(problem.where, problem.message, problem.hint);

@@ -6,8 +6,8 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/study/points.h"
 #include "core/files/input_files.h"
-#include "core/in_parallel.h"
 #include "experiment/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "study/explain/explain.h"
@@ -17,23 +17,28 @@ namespace {
 
 struct ExplainOptions {
   std::string experiment;
-  unsigned jobs = hardware_threads();
+  PointOptions points;
 };
 
-void explain(const ExplainOptions& options, const Session& session) {
+int explain(const ExplainOptions& options, const Session& session) {
+  check_points(options.points, options.experiment, session);
   if (!experiment::is_result(options.experiment, session.files))
     experiment::refuse_other_kinds(options.experiment, session.files);
   note_input(options.experiment);
-  session.outputs.check();
-  Progress progress;
-  const study::Explanation explanation = study::explain(
-      {options.experiment, session.settings, session.allow_oom, options.jobs}, session.files, progress.of("variants"));
-  progress.clear();
+  session.outputs.check({}, FolderUse::kShared);
+  RunningPoints running(options.points, session);
+  study::Explanation explanation;
+  const auto study = [&] {
+    explanation = study::explain({options.experiment, session.settings, session.allow_oom}, running.points(),
+                                 session.files);
+  };
+  if (const std::optional<int> code = running.run(study)) return *code;
   print_warnings(explanation.warnings);
   Answer answer{study::explanation_text(explanation), study::explanation_json(explanation)};
   if (session.outputs.wants_page())
     answer.page = page_of(fmt::format("orrery explain {}", options.experiment), "explanation", answer.document);
   session.outputs.give(answer);
+  return kDone;
 }
 
 }  // namespace
@@ -47,10 +52,10 @@ void add_explain_command(CLI::App& app, Session& session) {
            "Experiment (YAML or JSON), a result.json, or a PyTorch profile to replay")
       .required();
   add_experiment_options(command, session);
-  add_jobs(command, options.jobs, "simulations");
+  add_points(command, options.points, "variants");
   add_outputs(command, session, "summary.txt and result.json");
   add_html(command, session, "it as a page");
-  command.callback([&] { explain(options, session); });
+  command.callback([&] { session.exit_code = explain(options, session); });
 }
 
 }  // namespace orrery::cli

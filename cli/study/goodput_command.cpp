@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,6 +7,7 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/study/points.h"
 #include "core/files/input_files.h"
 #include "experiment/file_kinds.h"
 #include "experiment/recorded_run.h"
@@ -15,36 +16,45 @@
 namespace orrery::cli {
 namespace {
 
-void goodput(const std::string& experiment, const std::vector<std::string>& reliability, const Session& session) {
-  if (!experiment::is_result(experiment, session.files)) experiment::refuse_other_kinds(experiment, session.files);
-  note_input(experiment);
-  session.outputs.check();
-  study::GoodputRequest request{experiment, session.settings, session.allow_oom};
-  request.settings.insert(request.settings.end(), reliability.begin(), reliability.end());
-  Progress progress;
-  const study::Goodput answer = study::find_goodput(request, session.files, std::ref(progress));
-  progress.clear();
+struct GoodputOptions {
+  std::string experiment;
+  std::vector<std::string> reliability;  // settings
+  PointOptions points;
+};
+
+int goodput(const GoodputOptions& options, const Session& session) {
+  check_points(options.points, options.experiment, session);
+  if (!experiment::is_result(options.experiment, session.files))
+    experiment::refuse_other_kinds(options.experiment, session.files);
+  note_input(options.experiment);
+  session.outputs.check({}, FolderUse::kShared);
+  study::GoodputRequest request{options.experiment, session.settings, session.allow_oom};
+  request.settings.insert(request.settings.end(), options.reliability.begin(), options.reliability.end());
+  RunningPoints running(options.points, session);
+  study::Goodput answer;
+  const auto study = [&] { answer = study::find_goodput(request, running.points(), session.files); };
+  if (const std::optional<int> code = running.run(study)) return *code;
   print_warnings(answer.warnings);
   session.outputs.give({study::goodput_text(answer), study::goodput_json(answer)});
+  return kDone;
 }
 
 }  // namespace
 
 void add_goodput_command(CLI::App& app, Session& session) {
-  auto& experiment = session.keep<std::string>();
-  auto& reliability = session.keep<std::vector<std::string>>();
+  GoodputOptions& options = session.keep<GoodputOptions>();
   CLI::App& command = add_command(
       app, "goodput",
       {"orrery goodput job.yaml --mtbf '50000 h' --restart '10 min' --checkpoint-time '30 s'",
        "orrery goodput job.yaml --mtbf '3 h' --per job --restart '10 min' --checkpoint-time '1 min' --interval '1 h'"});
-  add_file(command, session, "experiment", experiment, "Experiment (YAML or JSON) or a result.json").required();
+  add_file(command, session, "experiment", options.experiment, "Experiment (YAML or JSON) or a result.json").required();
   add_experiment_options(command, session);
   const auto add = [&](const char* option, const char* key, const char* type, const char* about) {
     command
         .add_option_function<std::string>(
             option,
-            [&reliability, key](const std::string& value) {
-              reliability.push_back(fmt::format("reliability.{}={}", key, value));
+            [&options, key](const std::string& value) {
+              options.reliability.push_back(fmt::format("reliability.{}={}", key, value));
             },
             about)
         ->type_name(type);
@@ -56,8 +66,9 @@ void add_goodput_command(CLI::App& app, Session& session) {
   add("--checkpoint-bandwidth", "checkpoint.bandwidth", "RATE",
       "In its place: bandwidth at which all ranks together write it: '100 GB/s'");
   add("--interval", "checkpoint.interval", "TIME", "Work between two checkpoints (default: the best interval)");
+  add_points(command, options.points, "iterations");
   add_outputs(command, session);
-  command.callback([&] { goodput(experiment, reliability, session); });
+  command.callback([&] { session.exit_code = goodput(options, session); });
 }
 
 }  // namespace orrery::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,12 +11,11 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/study/points.h"
 #include "core/config/quantity_text.h"
 #include "core/config/text.h"
 #include "core/error.h"
 #include "core/files/input_files.h"
-#include "core/files/interruption.h"
-#include "core/in_parallel.h"
 #include "core/suggest.h"
 #include "experiment/experiment.h"
 #include "experiment/file_kinds.h"
@@ -38,7 +38,7 @@ struct SearchCommandOptions {
   bool rank = false;
   std::size_t budget = 0;
   std::string write;
-  unsigned jobs = hardware_threads();
+  PointOptions points;
   const CLI::Option* nodes = nullptr;
 };
 
@@ -113,7 +113,6 @@ study::SearchRequest request_of(const SearchCommandOptions& options, SearchSpace
   request.simulates_all = options.all;
   request.ranks_given = options.rank;
   if (options.budget > 0) request.budget = options.budget;
-  request.jobs = options.jobs;
   return request;
 }
 
@@ -128,21 +127,35 @@ void write_best(const std::string& file, const study::SizedSearch& best, const s
 }
 
 std::vector<study::SizedSearch> search_space(const study::SearchRequest& request, const SearchSpace& space,
-                                             study::Objective objective, const Session& session) {
-  Progress progress("working", Progress::Left::kAtMost);
-  if (!space.nodes.empty())
-    return study::search_sizes(request, space.nodes, objective, session.files, std::ref(progress));
+                                             study::Objective objective, study::Points& points,
+                                             const Session& session) {
+  if (!space.nodes.empty()) return study::search_sizes(request, space.nodes, objective, points, session.files);
   std::vector<study::SizedSearch> sizes(1);
   sizes.front().settings = request.settings;
-  sizes.front().search = study::search_plans(request, session.files, std::ref(progress));
+  sizes.front().search = study::search_plans(request, points, session.files);
   return sizes;
 }
 
+// Prints and writes what the search knows.
+void give(const SearchCommandOptions& options, const SearchSpace& space, std::span<const study::SizedSearch> sizes,
+          const Session& session) {
+  const study::Search& search = *sizes.front().search;
+  print_warnings(search.warnings);
+  Answer answer = space.nodes.empty() ? Answer{study::search_text(search), study::search_json(search)}
+                                      : Answer{study::sizes_text(sizes), study::sizes_json(sizes)};
+  if (session.outputs.wants_page())
+    answer.page = page_of(fmt::format("orrery search {}", options.experiment), "search", answer.document);
+  if (!options.write.empty() && sizes.front().has_best())
+    write_best(options.write, sizes.front(), options.experiment, session);
+  session.outputs.give(answer);
+}
+
 int search(const SearchCommandOptions& options, const Session& session) {
+  check_points(options.points, options.experiment, session);
   if (!experiment::is_result(options.experiment, session.files))
     experiment::refuse_other_kinds(options.experiment, session.files);
   note_input(options.experiment);
-  session.outputs.check();
+  session.outputs.check({}, FolderUse::kShared);
   check_file("--write", options.write);
   refuse_same_file({"--write", options.write}, {"--json", session.outputs.json});
   refuse_same_file({"--write", options.write}, {"--html", session.outputs.html});
@@ -150,7 +163,7 @@ int search(const SearchCommandOptions& options, const Session& session) {
     for (const char* file : {"/result.json", "/summary.txt"})
       refuse_same_file({"--write", options.write}, {"--out", session.outputs.out + file});
   SearchSpace space;
-  study::SearchRequest request = request_of(options, space, session);
+  const study::SearchRequest request = request_of(options, space, session);
   if (space.nodes.empty() && !options.objective.empty())
     throw InputError({"--objective"}, "decides between several numbers of nodes, and there is one",
                      "--vary nodes=16,32,64; on one cluster the fastest plan has most tokens and costs least");
@@ -162,27 +175,24 @@ int search(const SearchCommandOptions& options, const Session& session) {
       options.objective.empty()
           ? study::Objective::kTime
           : static_cast<study::Objective>(std::ranges::find(objectives, options.objective) - objectives.begin());
-  const Interruption interruption;
-  request.is_stopped = [&] { return interruption.came(); };
+  RunningPoints running(options.points, session, Stopping::kAlways, Progress::Left::kAtMost);
   std::vector<study::SizedSearch> sizes;
-  try {
-    sizes = search_space(request, space, objective, session);
-  } catch (const study::SearchStopped&) {
-    spdlog::error("error: interrupted before any plan was simulated");
-    return interruption.exit_code();
-  }
-  const study::Search& search = *sizes.front().search;
-  print_warnings(search.warnings);
-  Answer answer = space.nodes.empty() ? Answer{study::search_text(search), study::search_json(search)}
-                                      : Answer{study::sizes_text(sizes), study::sizes_json(sizes)};
-  if (session.outputs.wants_page())
-    answer.page = page_of(fmt::format("orrery search {}", options.experiment), "search", answer.document);
-  if (!options.write.empty()) write_best(options.write, sizes.front(), request.file, session);
-  session.outputs.give(answer);
-  const auto is_complete = [](const study::SizedSearch& size) { return size.search && size.search->is_complete; };
-  if (!interruption.came() || std::ranges::all_of(sizes, is_complete)) return kDone;
-  spdlog::error("error: interrupted; what is told is the best so far");
-  return interruption.exit_code();
+  PointTexts texts;
+  texts.when_stopped = [&]() -> std::string {
+    if (sizes.empty()) return " before any plan was simulated";
+    give(options, space, sizes, session);
+    return sizes.front().has_best()         ? "; what is told is the best so far"
+           : sizes.front().search->given ? "; what is told is all that is known so far"
+                                         : " before any plan was simulated";
+  };
+  const auto study = [&] {
+    sizes = search_space(request, space, objective, running.points(), session);
+    const auto is_complete = [](const study::SizedSearch& size) { return size.search && size.search->is_complete; };
+    if (running.points().is_stopped() && !std::ranges::all_of(sizes, is_complete)) throw study::PointsMissing();
+  };
+  if (const std::optional<int> code = running.run(study, texts)) return *code;
+  give(options, space, sizes, session);
+  return kDone;
 }
 
 }  // namespace
@@ -226,7 +236,7 @@ void add_search_command(CLI::App& app, Session& session) {
       ->check(CLI::Range(1, 1'000'000'000));
   command.add_option("--write", options.write, "Write the experiment with the best plan to this file")
       ->type_name("FILE");
-  add_jobs(command, options.jobs, "simulations");
+  add_points(command, options.points, "plans", {"--write"});
   add_outputs(command, session, "summary.txt and result.json");
   add_html(command, session, "all plans as a page");
   for (const char* other : {"--all", "--rank"}) command.get_option("--budget")->excludes(command.get_option(other));

@@ -294,4 +294,14 @@ nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs) {
   return document;
 }
 
+std::optional<double> percent_above(Duration time, Duration other) {
+  if (other <= Duration::zero()) return std::nullopt;
+  return 100 * (seconds(time) / seconds(other) - 1);
+}
+
+std::string above_text(Duration time, Duration other) {
+  const auto percent = percent_above(time, other);
+  return percent ? fmt::format("{:+.2f} %", *percent) : "-";
+}
+
 }  // namespace orrery::study

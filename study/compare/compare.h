@@ -53,4 +53,8 @@ std::string comparison_text(const std::vector<NamedResult>& runs);
 // the first run. Of two also `settings` and, with paths, `operations`, each by itself.
 nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs);
 
+// How many percent longer a time is than another; nothing where that is zero. As text "+4.3 %", or "-".
+std::optional<double> percent_above(Duration time, Duration other);
+std::string above_text(Duration time, Duration other);
+
 }  // namespace orrery::study

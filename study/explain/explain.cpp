@@ -8,41 +8,38 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
-#include "core/in_parallel.h"
 #include "experiment/run.h"
 
 namespace orrery::study {
 namespace {
 
 // The first thing that is wrong, without its particulars.
-std::string phrase_of(const InputError& error) {
-  const Problem& first = error.problems().front();
+std::string phrase_of(const Problem& first) {
   if (!first.out_of_memory) return printable(first.message, 400);
   // "needs 107.7 GiB" of "rank 0 needs 107.7 GiB of memory, its device has ..."
   const std::size_t needs = std::min(first.message.find("needs"), first.message.size());
   return "out of memory: " + printable(first.message.substr(needs, first.message.find(" of memory") - needs));
 }
 
-experiment::RunRequest request_of(const ExplainRequest& request, const std::vector<std::string>& more) {
-  experiment::RunRequest run{request.file, request.settings, true, request.allow_oom};
-  run.settings.insert(run.settings.end(), more.begin(), more.end());
-  return run;
-}
-
-void take_figures(const report::Result& result, Variant& variant) {
-  variant.time = report::iteration_time(result);
-  if (result.training) variant.run = result.training->run;
-}
-
-void simulate(const ExplainRequest& request, const ConfigFiles& files, Variant& variant) {
-  if (!variant.ran()) return;
-  try {
-    take_figures(experiment::run_experiment(request_of(request, variant.settings), files).result, variant);
-  } catch (const InputError& error) {
-    variant.refusal = phrase_of(error);
-  } catch (const StuckError&) {
-    variant.refusal = "the job cannot finish";
+void take_point(const Point& point, Variant& variant) {
+  if (!point.ran()) {
+    variant.refusal = point.is_stuck() ? "the job cannot finish" : phrase_of(point.refusal.front());
+    return;
   }
+  variant.time = point.figures->iteration_time;
+  if (point.figures->training) variant.run = point.figures->training->run;
+}
+
+void take_base(const Point& base, Explanation& explanation) {
+  throw_unless_ran(base);
+  take_point(base, explanation.base);
+  const PointFigures& figures = *base.figures;
+  if (figures.training) explanation.job = figures.training->job;
+  if (figures.call) explanation.job = fmt::format("{} of {}", figures.call->operation, rounded(figures.call->size));
+  explanation.devices = fmt::format("{} on {} {}", counted(figures.ranks, "rank"), counted(figures.devices, "device"),
+                                    printable(figures.device));
+  explanation.computes_as_measured = figures.computes_as_measured;
+  explanation.warnings = base.warnings;
 }
 
 std::vector<ExplainedResource> resources_in(const ConfigValue& resolved) {
@@ -78,29 +75,35 @@ std::optional<double> ExplainedResource::sensitivity(Duration time) const {
   return change == 0 ? 0 : change;  // no negative zero
 }
 
-Explanation explain(const ExplainRequest& request, const ConfigFiles& files, const ExplainProgress& progress) {
+Explanation explain(const ExplainRequest& request, Points& points, const ConfigFiles& files) {
+  // 1. The experiment and its variants. Simulations may be long: what is refused without one is refused first.
+  const auto load = [&](const Variant& variant, Diagnostics& diagnostics) {
+    std::vector<std::string> settings = request.settings;
+    settings.insert(settings.end(), variant.settings.begin(), variant.settings.end());
+    return experiment::load_experiment(request.file, settings, files, diagnostics);
+  };
+  experiment::check_experiment({request.file, request.settings, true, request.allow_oom}, files);
   Explanation explanation;
-  {
-    const report::Result base = experiment::run_experiment(request_of(request, {}), files).result;
-    explanation.base.name = "as it is";
-    take_figures(base, explanation.base);
-    if (base.training) explanation.job = base.training->job;
-    if (base.call) explanation.job = fmt::format("{} of {}", base.call->operation, rounded(base.call->size));
-    explanation.devices = fmt::format("{} on {} {}", counted(base.class_of_rank.size(), "rank"),
-                                      counted(base.devices, "device"), printable(base.device));
-    explanation.computes_as_measured = base.computes_as_measured;
-    explanation.resources = resources_in(base.experiment);
-    explanation.changes = changes_in(base.experiment);
-    explanation.warnings = base.warnings;
-  }
-  std::vector<Variant*> variants;
-  for (ExplainedResource& resource : explanation.resources) {
-    variants.push_back(&resource.slightly);
-    variants.push_back(&resource.twice);
-  }
+  explanation.base.name = "as it is";
+  Diagnostics diagnostics;
+  const experiment::Experiment experiment = load(explanation.base, diagnostics);
+  explanation.resources = resources_in(experiment.resolved);
+  explanation.changes = changes_in(experiment.resolved);
+  std::vector<Variant*> variants = {&explanation.base};
+  for (ExplainedResource& resource : explanation.resources)
+    variants.insert(variants.end(), {&resource.slightly, &resource.twice});
   for (Variant& change : explanation.changes) variants.push_back(&change);
-  in_parallel(
-      variants.size(), request.jobs, [&](std::size_t i) { simulate(request, files, *variants[i]); }, progress);
+  // 2. Simulations.
+  std::vector<Point> found(variants.size());
+  points.take_all("variants", variants.size(), [&](std::size_t i, Points::Ask& ask) {
+    if (!variants[i]->ran()) return;
+    const auto read = [&](Diagnostics& of_variant) { return load(*variants[i], of_variant); };
+    evaluate(ask, {"explain", request.file, read, request.allow_oom}, found[i]);
+  });
+  // 3. What they say.
+  take_base(found.front(), explanation);
+  for (std::size_t i = 1; i < variants.size(); ++i)
+    if (variants[i]->ran()) take_point(found[i], *variants[i]);
   std::ranges::stable_sort(explanation.resources, {},
                            [](const ExplainedResource& resource) { return rank_of(resource.twice); });
   std::ranges::stable_sort(explanation.changes, {}, rank_of);

@@ -4,8 +4,6 @@
 // that of an experiment that settings (a.b=v) make of this one, and `run --set` gives the same to the picosecond.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "core/units.h"
 #include "report/result.h"
 #include "study/explain/resources.h"
+#include "study/points/points.h"
 
 namespace orrery::study {
 
@@ -54,13 +53,11 @@ struct ExplainRequest {
   std::string file;                   // an experiment, or a result
   std::vector<std::string> settings;  // a.b=v, of all variants
   bool allow_oom = false;
-  unsigned jobs = 1;  // variants at a time
 };
 
-using ExplainProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
-
 // Throws InputError and StuckError where the experiment itself cannot be simulated; a variant that cannot says why.
-Explanation explain(const ExplainRequest& request, const ConfigFiles& files, const ExplainProgress& progress = {});
+// PointsMissing where not all variants have been simulated.
+Explanation explain(const ExplainRequest& request, Points& points, const ConfigFiles& files);
 
 // What a person reads, on one screen.
 std::string explanation_text(const Explanation& explanation);

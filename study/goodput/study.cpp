@@ -140,7 +140,7 @@ std::optional<double> Goodput::effective_tokens_per_day() const {
   return all ? std::optional(*all * taken.goodput) : std::nullopt;
 }
 
-Goodput find_goodput(const GoodputRequest& request, const ConfigFiles& files, const GoodputProgress& progress) {
+Goodput find_goodput(const GoodputRequest& request, Points& points, const ConfigFiles& files) {
   // 1. What fails, and how long an iteration takes.
   Diagnostics diagnostics;
   const experiment::Experiment experiment =
@@ -152,10 +152,17 @@ Goodput find_goodput(const GoodputRequest& request, const ConfigFiles& files, co
   goodput.file = request.file;
   if (training) goodput.checkpoint = checkpoint_of(*training);
   goodput.model.write = write_time(reliability, goodput.checkpoint);
-  const experiment::Run run = experiment::run_experiment(experiment, request.allow_oom, diagnostics, progress);
-  goodput.warnings = run.result.warnings;
-  goodput.iteration = report::iteration_time(run.result);
-  goodput.ranks = run.result.class_of_rank.size();
+  Point iteration;
+  points.take_all("iterations", 1, [&](std::size_t, Points::Ask& ask) {
+    const auto read = [&](Diagnostics& again) {
+      return experiment::load_experiment(request.file, request.settings, files, again);
+    };
+    evaluate(ask, {"goodput", request.file, read, request.allow_oom}, iteration);
+  });
+  throw_unless_ran(iteration);
+  goodput.warnings = iteration.warnings;
+  goodput.iteration = iteration.figures->iteration_time;
+  goodput.ranks = iteration.figures->ranks;
   goodput.nodes = nodes_of(experiment, goodput.ranks);
   if (goodput.iteration <= Duration::zero())
     throw InputError({request.file}, "the iteration takes no time, so that nothing is to be lost", "");
@@ -166,10 +173,10 @@ Goodput find_goodput(const GoodputRequest& request, const ConfigFiles& files, co
   }
   // 2. The closed form, and runs that are simulated.
   add_units(reliability, goodput);
-  const double iteration = seconds(goodput.iteration);
-  goodput.iterations = iterations_of(training, iteration);
-  goodput.useful = static_cast<double>(goodput.iterations) * iteration;
-  goodput.best = best_iterations(goodput.model, iteration, goodput.iterations);
+  const double time = seconds(goodput.iteration);
+  goodput.iterations = iterations_of(training, time);
+  goodput.useful = static_cast<double>(goodput.iterations) * time;
+  goodput.best = best_iterations(goodput.model, time, goodput.iterations);
   const std::int64_t taken = reliability.interval ? given_iterations(reliability, goodput) : goodput.best;
   for (const std::int64_t every : intervals_around(goodput.best, taken, goodput.iterations)) {
     goodput.intervals.push_back(goodput_of(goodput, every));

@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,6 +13,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "study/goodput/goodput.h"
+#include "study/points/points.h"
 
 namespace orrery::study {
 
@@ -59,11 +58,9 @@ struct GoodputRequest {
   bool allow_oom = false;
 };
 
-using GoodputProgress = std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
-
 // Throws InputError, also without `reliability`, and StuckError, also of a training that fails more often than it gets
-// on.
-Goodput find_goodput(const GoodputRequest& request, const ConfigFiles& files, const GoodputProgress& progress = {});
+// on. PointsMissing where the iteration has not been simulated.
+Goodput find_goodput(const GoodputRequest& request, Points& points, const ConfigFiles& files);
 
 // "12.3 s", "49.5 min", "3.09 h", "57.1 days".
 std::string long_time_text(double seconds);

@@ -12,9 +12,9 @@
 
 #include "core/assert.h"
 #include "core/config/quantity_text.h"
+#include "core/files/input_files.h"
 #include "core/in_parallel.h"
 #include "experiment/job.h"
-#include "experiment/run.h"
 #include "study/interval/interval.h"
 #include "study/interval/kinds.h"
 #include "study/search/bound.h"
@@ -29,9 +29,6 @@ constexpr std::size_t kChunk = 64;
 constexpr std::size_t kRound = 16;
 // Plans next to that of the experiment that are simulated before the most promising ones.
 constexpr std::size_t kNeighbours = 8;
-
-// Ends a simulation whose result nobody waits for any more.
-struct Stopped {};
 
 const workload::TrainingSpec& training_of(const experiment::Experiment& experiment) {
   return *experiment.jobs.front().workload.training;
@@ -78,8 +75,8 @@ bool are_neighbours(const Plan& one, const Plan& other) {
 
 class Searcher {
  public:
-  Searcher(const SearchRequest& request, const ConfigFiles& files, const SearchProgress& progress)
-      : request_(request), files_(files), progress_(progress), settings_(request.settings), experiments_([this] {
+  Searcher(const SearchRequest& request, Points& points, const ConfigFiles& files)
+      : request_(request), files_(files), points_(points), settings_(request.settings), experiments_([this] {
           Diagnostics diagnostics;
           return experiment::load_experiment(request_.file, settings_, files_, diagnostics);
         }) {
@@ -102,10 +99,10 @@ class Searcher {
     sort_out();
     if (search_.knows_all) simulate();
     put_in_order();
-    if (search_.simulated == 0) refuse_all();
+    if (search_.simulated == 0 && search_.is_complete) refuse_all();
     for (std::size_t i = 0; i < std::min(search_.asked, search_.simulated); ++i)
       search_.settings.push_back(settings_from(search_.found[i].plan));
-    if (const auto kind = job_kind(*base_))
+    if (const auto kind = job_kind(*base_); kind && search_.simulated > 0)
       if (const std::vector<MeasuredError> errors = shipped_errors(training_runs(), files_); !errors.empty())
         search_.interval = time_interval(interval_of(*kind, errors, training_runs()), *search_.found.front().time);
     return std::move(search_);
@@ -116,8 +113,10 @@ class Searcher {
   std::unique_ptr<experiment::Experiment> load_base() {
     const auto load = [&](const std::vector<std::string>& settings) {
       Diagnostics problems;
+      const NotedFiles named;
       auto base = std::make_unique<experiment::Experiment>(
           experiment::load_experiment(request_.file, settings, files_, problems));
+      if (points_.is_kept()) key_ = key_of("search", *base, named.paths());
       search_.warnings.assign(problems.problems().begin(), problems.problems().end());
       return base;
     };
@@ -154,7 +153,7 @@ class Searcher {
     return {};
   }
 
-  bool is_stopped() const { return request_.is_stopped && request_.is_stopped(); }
+  bool is_stopped() const { return points_.is_stopped(); }
 
   Checked check(const Plan& plan, PlanBounds& bounds) const {
     Checked checked;
@@ -174,16 +173,14 @@ class Searcher {
     Pool<PlanBounds> bounds([this] { return PlanBounds(*base_); });
     const std::size_t chunks = (plans.size() + kChunk - 1) / kChunk;
     in_parallel(
-        chunks, request_.jobs,
+        chunks, points_.jobs(),
         [&](std::size_t chunk) {
           const std::size_t end = std::min(plans.size(), (chunk + 1) * kChunk);
           bounds.with([&](PlanBounds& of_thread) {
             for (std::size_t i = chunk * kChunk; i < end && !is_stopped(); ++i) checked[i] = check(plans[i], of_thread);
           });
         },
-        [&](std::uint64_t done, std::uint64_t total) {
-          if (progress_) progress_("chunks of plans", done, total);
-        });
+        [&](std::uint64_t done, std::uint64_t total) { points_.progress("chunks of plans", done, total); });
     return checked;
   }
 
@@ -268,25 +265,21 @@ class Searcher {
                ""});
   }
 
-  void simulate(FoundPlan& found) {
+  // Leaves the plan as it is where there is no answer now.
+  void simulate(FoundPlan& found, Points::Ask& ask) {
     experiments_.with([&](experiment::Experiment& experiment) {
       experiment.jobs.front().workload.training = with_plan(training_of(*base_), found.plan);
-      const auto stop = [&](std::string_view, std::uint64_t, std::uint64_t) {
-        if (is_stopped()) throw Stopped();
-      };
-      try {
-        stop({}, 0, 0);
-        Diagnostics diagnostics;
-        const experiment::Run run = experiment::run_experiment(experiment, true, diagnostics, stop);
-        found.time = report::iteration_time(run.result);
-        if (run.result.training) found.figures = *run.result.training;
-        found.figures.kernels.clear();
-        found.parts = report::mean_parts(run.result);
-        for (report::Part& part : found.parts) part.seconds /= static_cast<double>(run.result.iterations);
-      } catch (const InputError& error) {
-        found.refusal = error.problems().front().message;
-      } catch (const Stopped&) {  // as if it had not begun
+      Diagnostics diagnostics;
+      Point point;
+      const std::string key = fmt::format("{}-{}", key_, fmt::join(found.plan.values, "-"));
+      if (!evaluate(ask, key, {"search", request_.file, {}, true}, experiment, diagnostics, point)) return;
+      if (!point.ran()) {
+        found.refusal = point.is_stuck() ? "the job cannot finish" : point.refusal.front().message;
+        return;
       }
+      found.time = point.figures->iteration_time;
+      if (point.figures->training) found.figures = *point.figures->training;
+      found.parts = point.figures->parts;
     });
   }
 
@@ -307,7 +300,9 @@ class Searcher {
     }
     const PlanBounds::Bound bound = PlanBounds(*base_).of(training, search_.capacity);
     FoundPlan given = found_plan(plan_of(training), bound);
-    simulate(given);
+    const bool is_known =
+        points_.take_first("plans", 1, [&](std::size_t, Points::Ask& ask) { simulate(given, ask); });
+    if (!is_known && !is_stopped()) throw PointsMissing();
     if (given.time)
       search_.given = std::move(given);
     else
@@ -336,7 +331,8 @@ class Searcher {
     const std::optional<Duration> beat = time_to_beat();
     std::vector<FoundPlan*> plans;
     for (FoundPlan& plan : search_.found)
-      if (!is_tried(plan) && may_matter(plan, beat)) plans.push_back(&plan);
+      if (!is_tried(plan) && std::ranges::find(awaited_, &plan) == awaited_.end() && may_matter(plan, beat))
+        plans.push_back(&plan);
     return plans;
   }
 
@@ -350,30 +346,30 @@ class Searcher {
     return plans;
   }
 
-  // As many of the first of `plans` as `most` and what is left of the budget allow.
+  // As many of the first of `plans` as `most` and what is left of the budget allow. A part goes on without the answers
+  // that are others' and not there yet: it simulates what a search that knows them would, and some more.
   void simulate(std::vector<FoundPlan*> plans, std::size_t most) {
     plans.resize(std::min({plans.size(), most, left_}));
-    const std::size_t total = tried_ + std::min(promising().size(), left_);
-    in_parallel(
-        plans.size(), request_.jobs, [&](std::size_t i) { simulate(*plans[i]); },
-        [&](std::uint64_t done, std::uint64_t) {
-          if (progress_) progress_("plans", tried_ + done, total);
-        });
-    for (const FoundPlan* plan : plans)
+    left_ -= plans.size();
+    awaited_.insert(awaited_.end(), plans.begin(), plans.end());
+    std::vector<std::size_t> numbers;
+    for (const FoundPlan* plan : awaited_) numbers.push_back(static_cast<std::size_t>(plan - search_.found.data()));
+    points_.take_next("plans", numbers, std::min(promising().size(), left_),
+                      [&](std::size_t i, Points::Ask& ask) { simulate(*awaited_[i], ask); });
+    for (const FoundPlan* plan : awaited_)
       if (plan->time && plan->bound > *plan->time) search_.bounds_hold = false;
-    const auto tried =
-        static_cast<std::size_t>(std::ranges::count_if(plans, [](const FoundPlan* plan) { return is_tried(*plan); }));
-    tried_ += tried;
-    left_ -= tried;
+    std::erase_if(awaited_, [](const FoundPlan* plan) { return is_tried(*plan); });
   }
 
   void simulate() {
+    points_.begin();
     left_ = request_.budget.value_or(search_.found.size());
     simulate(neighbours(), std::min(kNeighbours, left_ / 2));
     std::vector<FoundPlan*> plans = promising();
     for (; !plans.empty() && left_ > 0 && !is_stopped(); plans = promising()) simulate(std::move(plans), kRound);
-    search_.spent_budget = !plans.empty() && left_ == 0;
-    search_.is_complete = plans.empty() || left_ == 0;
+    if (!awaited_.empty() && !is_stopped()) throw PointsMissing();
+    search_.is_complete = awaited_.empty() && (plans.empty() || left_ == 0);
+    search_.spent_budget = search_.is_complete && !plans.empty();
   }
 
   // The simulated ones first, by their times, then those that are left by their bounds; the others are counted.
@@ -416,7 +412,6 @@ class Searcher {
   }
 
   [[noreturn]] void refuse_all() const {
-    if (!search_.is_complete) throw SearchStopped({request_.file});
     if (search_.plans == 0)
       throw InputError({request_.file}, fmt::format("no plan fills the {}{}", search_.devices, ranges_text()),
                        "give --vary, --fix or --where other values, or take another number of nodes");
@@ -438,14 +433,15 @@ class Searcher {
 
   const SearchRequest& request_;
   const ConfigFiles& files_;
-  const SearchProgress& progress_;
+  Points& points_;
+  std::string key_;                    // of all plans
   std::vector<std::string> settings_;  // of all plans
   std::vector<std::string> dropped_;   // what of the experiment's own plan they do without
   Pool<experiment::Experiment> experiments_;
   std::unique_ptr<experiment::Experiment> base_;
-  std::string failure_;    // of the first simulation that failed
-  std::size_t tried_ = 0;  // simulations beside that of the experiment's own plan
-  std::size_t left_ = 0;   // of the budget
+  std::string failure_;               // of the first simulation that failed
+  std::size_t left_ = 0;              // of the budget
+  std::vector<FoundPlan*> awaited_;   // that were taken and have no answer yet
   Search search_;
 };
 
@@ -475,9 +471,9 @@ std::pair<std::size_t, std::size_t> Search::faster_than_given() const {
   return {static_cast<std::size_t>(faster), static_cast<std::size_t>(maybe)};
 }
 
-Search search_plans(const SearchRequest& request, const ConfigFiles& files, const SearchProgress& progress) {
-  ORRERY_ASSERT(request.best > 0 && request.jobs > 0);
-  return Searcher(request, files, progress).take();
+Search search_plans(const SearchRequest& request, Points& points, const ConfigFiles& files) {
+  ORRERY_ASSERT(request.best > 0);
+  return Searcher(request, points, files).take();
 }
 
 }  // namespace orrery::study

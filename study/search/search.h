@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "report/parts.h"
 #include "report/result.h"
 #include "study/constraint.h"
+#include "study/points/points.h"
 #include "study/search/plan.h"
 
 namespace orrery::study {
@@ -35,8 +35,6 @@ struct SearchRequest {
   bool simulates_all = false;           // though they cannot be among the best
   bool ranks_given = false;             // all that may be faster than the experiment's own plan are simulated, too
   std::optional<std::size_t> budget{};  // simulations at most, at least 1, beside that of the experiment's own plan
-  unsigned jobs = 1;                    // simulations at a time
-  std::function<bool()> is_stopped{};   // says whether to end with the best so far; any thread may ask
 };
 
 // A plan that fits.
@@ -90,19 +88,9 @@ struct Search {
   std::optional<Duration> next_bound() const;
 };
 
-// `phase` is what is being done.
-using SearchProgress = std::function<void(std::string_view phase, std::uint64_t done, std::uint64_t total)>;
-
-// A search was stopped before any plan was simulated.
-class SearchStopped : public InputError {
- public:
-  explicit SearchStopped(Location where)
-      : InputError(std::move(where), "the search was stopped before any plan was simulated",
-                   "a plan of its own that fills the cluster is simulated first") {}
-};
-
-// Throws InputError: of the experiment, and where no plan fits; SearchStopped.
-Search search_plans(const SearchRequest& request, const ConfigFiles& files, const SearchProgress& progress = {});
+// Throws InputError: of the experiment, and where no plan fits; PointsMissing where other parts have plans that matter. A
+// search that is stopped says what it knows: the best so far, if any plan was simulated.
+Search search_plans(const SearchRequest& request, Points& points, const ConfigFiles& files);
 
 // "tensor 8, pipeline 4, data 16": what is not as in a plan of one rank.
 std::string text_of(const Plan& plan);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -51,8 +53,10 @@ std::string plan_figure(const std::optional<double>& figure) {
 std::vector<std::string> objective_names() { return {kObjectives.begin(), kObjectives.end()}; }
 
 std::vector<SizedSearch> search_sizes(const SearchRequest& request, std::span<const std::int64_t> nodes,
-                                      Objective objective, const ConfigFiles& files, const SearchProgress& progress) {
+                                      Objective objective, Points& points, const ConfigFiles& files) {
+  // 1. Search each. One that lacks plans of other parts does not keep this part from the next.
   std::vector<SizedSearch> sizes;
+  bool is_missing = false;
   for (const std::int64_t count : nodes) {
     SizedSearch& size = sizes.emplace_back();
     size.nodes = count;
@@ -60,32 +64,32 @@ std::vector<SizedSearch> search_sizes(const SearchRequest& request, std::span<co
     sized.settings.push_back(fmt::format("nodes={}", count));
     size.settings = sized.settings;
     try {
-      size.search = search_plans(sized, files, progress);
+      size.search = search_plans(sized, points, files);
+    } catch (const PointsMissing&) {
+      is_missing = true;
     } catch (const InputError& error) {
       size.refusal.assign(error.problems().begin(), error.problems().end());
     }
   }
-  std::vector<std::pair<double, SizedSearch>> keyed;
-  std::vector<SizedSearch> refused;
-  for (SizedSearch& size : sizes)
-    if (size.search) {
-      const double value = value_of(size, objective, request.file);
-      keyed.emplace_back(value, std::move(size));
-    } else {
-      refused.push_back(std::move(size));
-    }
-  if (keyed.empty() && request.is_stopped && request.is_stopped()) throw SearchStopped({request.file});
-  if (keyed.empty()) throw InputError(std::move(refused.front().refusal));
-  std::ranges::stable_sort(keyed, {}, &std::pair<double, SizedSearch>::first);
+  if (is_missing) throw PointsMissing();
+  // 2. Put them in order: the best first, then those that were stopped before any plan, then those without a plan.
+  if (std::ranges::none_of(sizes, [](const SizedSearch& size) { return size.search.has_value(); }))
+    throw InputError(std::move(sizes.front().refusal));
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  std::vector<std::tuple<bool, double, SizedSearch>> keyed;
+  for (SizedSearch& size : sizes) {
+    const double value = size.has_best() ? value_of(size, objective, request.file) : kNone;
+    keyed.emplace_back(!size.search, value, std::move(size));
+  }
+  std::ranges::stable_sort(keyed, {}, [](const auto& one) { return std::pair(std::get<0>(one), std::get<1>(one)); });
   sizes.clear();
-  for (auto& [value, size] : keyed) sizes.push_back(std::move(size));
-  std::ranges::move(refused, std::back_inserter(sizes));
+  for (auto& [is_refused, value, size] : keyed) sizes.push_back(std::move(size));
   return sizes;
 }
 
 std::string sizes_text(std::span<const SizedSearch> sizes) {
   report::Table table;
-  const bool has_run = sizes.front().search && best_of(sizes.front()).figures.run;
+  const bool has_run = sizes.front().has_best() && best_of(sizes.front()).figures.run;
   for (const char* heading : {"nodes", "devices", "best time", "MFU", "per device"}) table.column(heading);
   if (has_run)
     for (const char* heading : {"training", "device-hours", "cost", "energy kWh"}) table.column(heading);
@@ -93,7 +97,7 @@ std::string sizes_text(std::span<const SizedSearch> sizes) {
   std::size_t columns = has_run ? 10 : 6;
   for (const SizedSearch& size : sizes) {
     std::vector<std::string> cells = {fmt::format("{}", size.nodes)};
-    if (size.search) {
+    if (size.has_best()) {
       const FoundPlan& best = best_of(size);
       cells.insert(cells.end(), {fmt::format("{}", size.search->device_count), rounded(*best.time),
                                  fmt::format("{:.1f} %", 100 * best.figures.mfu),
@@ -107,7 +111,8 @@ std::string sizes_text(std::span<const SizedSearch> sizes) {
       cells.push_back(text_of(best.plan));
     } else {
       while (cells.size() + 1 < columns) cells.emplace_back("-");
-      cells.push_back(printable(size.refusal.front().message, 100));
+      cells.push_back(size.search ? "stopped before any plan was simulated"
+                                  : printable(size.refusal.front().message, 100));
     }
     table.row(std::move(cells));
   }
@@ -124,8 +129,8 @@ nlohmann::ordered_json sizes_json(std::span<const SizedSearch> sizes) {
       nlohmann::ordered_json searched = search_json(*size.search);
       for (const char* key : {"device_count", "plans", "stopped", "fit", "simulated", "proven"})
         if (searched.contains(key)) one[key] = searched[key];
-      one["best"] = std::move(searched["best"][0]);
-      if (const auto& run = best_of(size).figures.run) {
+      if (size.has_best()) one["best"] = std::move(searched["best"][0]);
+      if (const auto run = size.has_best() ? best_of(size).figures.run : std::nullopt) {
         one["training_days"] = run->seconds / report::kDay;
         if (run->cost) one["cost"] = *run->cost;
         if (run->kilowatt_hours) one["energy_kwh"] = *run->kilowatt_hours;

@@ -23,13 +23,14 @@ struct SizedSearch {
   std::vector<std::string> settings;  // with the number of nodes
   std::optional<Search> search;
   std::vector<Problem> refusal;  // where no plan fits
+
+  bool has_best() const { return search && search->simulated > 0; }  // else it was stopped, or no plan fits
 };
 
 // One search for each number of nodes, the best size first, those without a plan last. Throws InputError if none has
-// one, and where the objective needs a figure that the experiment has not (a price, a power).
+// one, and where the objective needs a figure that the experiment has not (a price, a power); PointsMissing.
 std::vector<SizedSearch> search_sizes(const SearchRequest& request, std::span<const std::int64_t> nodes,
-                                      Objective objective, const ConfigFiles& files,
-                                      const SearchProgress& progress = {});
+                                      Objective objective, Points& points, const ConfigFiles& files);
 
 // A line for each size, and the best plans of the first.
 std::string sizes_text(std::span<const SizedSearch> sizes);

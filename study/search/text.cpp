@@ -98,8 +98,11 @@ std::string faster_text(const Search& search) {
 std::string given_text(const Search& search) {
   if (search.given_refusal)
     return fmt::format("the plan of the experiment is not compared: {}\n", *search.given_refusal);
-  if (!search.given || search.simulated == 0) return {};
+  if (!search.given) return {};
   const FoundPlan& given = *search.given;
+  if (search.simulated == 0)
+    return fmt::format("the plan of the experiment ({}) takes {}, with {} of memory; it is none of those asked for\n",
+                       text_of(given.plan), rounded(*given.time), rounded(given.memory));
   const FoundPlan& best = search.found.front();
   if (given.plan == best.plan) return "the plan of the experiment is the best\n";
   const double more = seconds(*given.time) / seconds(*best.time) - 1;
@@ -124,6 +127,7 @@ std::string space_text(const Search& search) {
 }
 
 std::string proof_text(const Search& search) {
+  if (search.simulated == 0) return "none simulated\n";
   const std::optional<Duration> bound = search.next_bound();
   const std::size_t shown = std::min(search.asked, search.simulated);
   if (!bound)
@@ -207,7 +211,9 @@ std::string text_of(const Plan& plan) {
 std::string search_text(const Search& search) {
   const std::size_t shown = std::min(search.asked, search.simulated);
   std::string text = fmt::format("{}, on {}\n{}; ", search.job, search.devices, space_text(search)) +
-                     proof_text(search) + "\n" + plans_text(std::span(search.found).first(shown), true);
+                     proof_text(search) + "\n";
+  if (shown == 0) return text + given_text(search) + refusals_text(search);
+  text += plans_text(std::span(search.found).first(shown), true);
   text += tight_text(search, std::span(search.found).first(shown));
   if (search.interval) text += "of the first: " + report::interval_text(*search.interval);
   text += "\n" + given_text(search);

@@ -10,10 +10,9 @@
 
 #include "core/quantile.h"
 #include "core/config/quantity_text.h"
-#include "core/in_parallel.h"
 #include "experiment/experiment.h"
-#include "experiment/run.h"
 #include "report/table.h"
+#include "study/compare/compare.h"
 
 namespace orrery::study {
 namespace {
@@ -56,16 +55,6 @@ std::vector<Seed> read_seeds(const SeedsRequest& request, const ConfigFiles& fil
   return seeds;
 }
 
-experiment::Run run_with(const SeedsRequest& request, const std::vector<std::string>& settings,
-                         const ConfigFiles& files) {
-  experiment::RunRequest run{.file = request.file,
-                             .settings = request.settings,
-                             .fast_forward = request.fast_forward,
-                             .allow_oom = request.allow_oom};
-  run.settings.insert(run.settings.end(), settings.begin(), settings.end());
-  return experiment::run_experiment(run, files);
-}
-
 std::vector<Duration> sorted_times(const SeedDistribution& distribution) {
   std::vector<Duration> times;
   for (const SeededRun& run : distribution.runs) times.push_back(run.time);
@@ -84,18 +73,7 @@ std::array<Row, 6> rows_of(const SeedDistribution& distribution) {
            {"max", distribution.percentile(100)}}};
 }
 
-// Of the undisturbed time; nothing where that is zero.
-std::optional<double> percent_above(Duration time, Duration undisturbed) {
-  if (undisturbed <= Duration::zero()) return std::nullopt;
-  return 100 * (seconds(time) / seconds(undisturbed) - 1);
-}
-
 }  // namespace
-
-std::string above_text(Duration time, Duration undisturbed) {
-  const auto percent = percent_above(time, undisturbed);
-  return percent ? fmt::format("{:+.2f} %", *percent) : "-";
-}
 
 Duration SeedDistribution::percentile(unsigned percent) const {
   const std::vector<Duration> times = sorted_times(*this);
@@ -108,7 +86,7 @@ Duration SeedDistribution::mean() const {
   return Duration(static_cast<std::int64_t>(sum / static_cast<Int128>(runs.size())));
 }
 
-SeedDistribution simulate_seeds(const SeedsRequest& request, const ConfigFiles& files, const SeedsProgress& progress) {
+SeedDistribution simulate_seeds(const SeedsRequest& request, Points& points, const ConfigFiles& files) {
   const std::vector<Seed> seeds = read_seeds(request, files);
   SeedDistribution distribution;
   for (std::size_t i = 0; i < request.count; ++i) {
@@ -117,21 +95,27 @@ SeedDistribution simulate_seeds(const SeedsRequest& request, const ConfigFiles& 
       run.settings.push_back(fmt::format("{}={}", seed.path, seed.value + static_cast<std::int64_t>(i)));
   }
   // The last one is without what is random, and without whatever else is perturbed.
-  in_parallel(
-      request.count + 1, request.jobs,
-      [&](std::size_t i) {
-        if (i == request.count) {
-          distribution.undisturbed = report::iteration_time(run_with(request, {"perturb={}"}, files).result);
-          return;
-        }
-        const experiment::Run run = run_with(request, distribution.runs[i].settings, files);
-        distribution.runs[i].time = report::iteration_time(run.result);
-        if (i > 0) return;
-        distribution.devices = fmt::format("{} on {} {}", counted(run.result.class_of_rank.size(), "rank"),
-                                           counted(run.result.devices, "device"), printable(run.result.device));
-        distribution.warnings = run.result.warnings;
-      },
-      progress);
+  const std::vector<std::string> undisturbed = {"perturb={}"};
+  std::vector<Point> found(request.count + 1);
+  points.take_all("seeds", found.size(), [&](std::size_t i, Points::Ask& ask) {
+    const auto read = [&](Diagnostics& diagnostics) {
+      std::vector<std::string> settings = request.settings;
+      const std::vector<std::string>& more = i < request.count ? distribution.runs[i].settings : undisturbed;
+      settings.insert(settings.end(), more.begin(), more.end());
+      experiment::Experiment experiment =
+          experiment::load_experiment(request.file, settings, files, diagnostics);
+      experiment.simulation.fast_forward = request.fast_forward;
+      return experiment;
+    };
+    evaluate(ask, {"seeds", request.file, read, request.allow_oom}, found[i]);
+  });
+  for (const Point& point : found) throw_unless_ran(point);
+  for (std::size_t i = 0; i < request.count; ++i) distribution.runs[i].time = found[i].figures->iteration_time;
+  distribution.undisturbed = found.back().figures->iteration_time;
+  const PointFigures& first = *found.front().figures;
+  distribution.devices = fmt::format("{} on {} {}", counted(first.ranks, "rank"), counted(first.devices, "device"),
+                                     printable(first.device));
+  distribution.warnings = found.front().warnings;
   return distribution;
 }
 

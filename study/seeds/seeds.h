@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "core/config/tree.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "study/points/points.h"
 
 namespace orrery::study {
 
@@ -24,7 +24,6 @@ struct SeedsRequest {
   bool allow_oom = false;
   bool fast_forward = true;  // SimulationOptions
   std::size_t count = 1;     // of simulations: the experiment's own seeds, each plus 1, and so on
-  unsigned jobs = 1;         // of them at a time
 };
 
 struct SeededRun {
@@ -43,17 +42,11 @@ struct SeedDistribution {
   Duration mean() const;
 };
 
-using SeedsProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
-
-// Throws InputError, also where nothing is random, and StuckError.
-SeedDistribution simulate_seeds(const SeedsRequest& request, const ConfigFiles& files,
-                                const SeedsProgress& progress = {});
+// Throws InputError, also where nothing is random, and StuckError; PointsMissing where not all have been simulated.
+SeedDistribution simulate_seeds(const SeedsRequest& request, Points& points, const ConfigFiles& files);
 
 std::string seeds_text(const SeedDistribution& distribution);
 // The document "orrery.seeds/1".
 nlohmann::ordered_json seeds_json(const SeedDistribution& distribution);
-
-// How much longer than `undisturbed`: "+4.3 %".
-std::string above_text(Duration time, Duration undisturbed);
 
 }  // namespace orrery::study

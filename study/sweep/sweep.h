@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs of all points of a sweep (study/sweep/file.h), several at a time, and what is told of them. Answers do not
-// depend on how many run at a time.
+// All points of a sweep (study/sweep/file.h), and what is told of them. Answers do not depend on how many run at a time.
 #pragma once
 
 #include <cstddef>
@@ -13,65 +12,25 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "report/parts.h"
-#include "report/result.h"
+#include "study/points/points.h"
 #include "study/sweep/file.h"
 
 namespace orrery::study {
 
-// What is kept of a result.
-struct SweepFigures {
-  Duration iteration_time{};
-  std::optional<report::TrainingFigures> training;  // of an only job
-  std::optional<report::CallFigures> call;          // likewise
-  std::vector<report::JobFigures> jobs;             // if there are several
-  std::vector<report::Part> parts;                  // of an iteration, mean over ranks, largest first
-  // Utilisation of the busiest link of each class, without its direction, of those in use; the most utilised first.
-  std::vector<std::pair<std::string, double>> links;
-};
-
-// A point either ran, was refused as an experiment, or is stuck.
-struct SweepPoint {
-  std::optional<SweepFigures> figures;
-  std::vector<Problem> refusal;
-  std::string stuck;  // the report
-  std::vector<Problem> warnings;
-
-  bool ran() const { return figures.has_value(); }
-  bool is_stuck() const { return !stuck.empty(); }
-  bool was_begun() const { return ran() || is_stuck() || !refusal.empty(); }
-};
-
-class PointStore;
-
-struct SweepOptions {
-  unsigned jobs = 1;  // points at a time, at least 1
-  bool allow_oom = false;
-  PointStore* store = nullptr;  // has results from before, and gets those of now
-  bool only_known = false;      // simulates nothing: points without a result are not begun
-  // Of the points, the ones whose number leaves `part` when divided by `parts`.
-  std::size_t part = 0;
-  std::size_t parts = 1;
-  // Whether to begin no further point; asked by any thread.
-  std::function<bool()> is_stopped{};
-};
+using SweepFigures = PointFigures;
+using SweepPoint = Point;
 
 // Called one point at a time, in no particular order, as points end. `result` is the document of its run; null of one
 // that did not run.
 using PointDone = std::function<void(std::size_t point, const SweepPoint& found, const nlohmann::ordered_json& result)>;
 
-// All points, in order; empty ones that were not begun. What is wrong with a point is in it; nothing is thrown but what
-// `done` and the store throw, after which no further point is begun.
-std::vector<SweepPoint> run_sweep(const Sweep& sweep, const SweepOptions& options, const ConfigFiles& files,
+// All points, in order; those without an answer now are empty. What is wrong with a point is in it; nothing is thrown
+// but what `done` and the store throw, after which no further point is begun.
+std::vector<SweepPoint> run_sweep(const Sweep& sweep, bool allow_oom, Points& points, const ConfigFiles& files,
                                   const PointDone& done = {});
 
-// What the point's result is kept under (study/sweep/store.h); nothing of a point whose experiment is refused, which
-// then has the reason in `refused`.
-std::string key_of_point(const Sweep& sweep, std::size_t point, const SweepOptions& options, const ConfigFiles& files,
-                         SweepPoint& refused);
-
-// Reads the experiment of every point, and whether it fits the devices' memory, without running it.
-std::vector<SweepPoint> check_points(const Sweep& sweep, const SweepOptions& options, const ConfigFiles& files);
+// Reads the experiment of every point, so many at a time, and whether it fits the devices' memory, without running it.
+std::vector<SweepPoint> check_points(const Sweep& sweep, unsigned jobs, bool allow_oom, const ConfigFiles& files);
 
 // Why a point did not run, on one line; empty of one that did.
 std::string reason_of(const SweepPoint& point);

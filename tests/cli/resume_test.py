@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""resume_test.py PROGRAM: a sweep that is cut off goes on where it was, and ends with the bytes of one that never was.
+"""resume_test.py PROGRAM: a study that is cut off goes on where it was, and ends with the bytes of one that never was:
+sweeps in every detail, and each other study that simulates variants of an experiment.
 
 The faults are real ones: signals to the running program, files cut short, folders without permission, a full disk.
 """
@@ -39,30 +40,58 @@ show: [iteration_time]
 """
 
 
+# Each variant of it takes some 50 ms: long enough for what happens to the others meanwhile.
+JOB = """\
+cluster: dgx-h100
+nodes: 8
+workload:
+  model: gpt3-175b
+  parallel: {tensor: 8, pipeline: 8, data: rest, sequence: true}
+  recompute: selective
+  batch: {global: 192, micro: 1}
+perturb: {ranks: {5: {slower: 2 %}}}
+"""
+# Its one point takes a second.
+LONG = JOB.replace("nodes: 8", "nodes: 64").replace("global: 192", "global: 1536").replace(
+    "ranks: {5: {slower: 2 %}}", "jitter: {sigma: 1 %}")
+RELIABILITY = ["--mtbf", "50000 h", "--restart", "10 min", "--checkpoint-time", "30 s"]
+# The command, and how many points it has at least.
+STUDIES = {
+    "explain": (["explain", "job.yaml"], 15),
+    "seeds": (["run", "job.yaml", "--set", "perturb={jitter: {sigma: 1 %}}", "--seeds", "15"], 16),
+    "search": (["search", "job.yaml", "--fix", "tensor=8", "--vary", "micro=1,2", "--rank"], 15),
+    "sizes": (["search", "job.yaml", "--fix", "tensor=8", "--fix", "micro=1", "--vary", "nodes=4,8", "--best", "5"], 10),
+    "goodput": (["goodput", "long.yaml", *RELIABILITY], 1),
+}
+
+
 def stored(folder):
     return sorted(Path(folder, "points").glob("*.json")) if Path(folder, "points").exists() else []
 
 
-def start(program, folder, out):
-    return subprocess.Popen([program.path, "sweep", "sweep.yaml", "--jobs", "1", "--out", out], cwd=folder,
+def start(program, folder, out, command=("sweep", "sweep.yaml")):
+    return subprocess.Popen([program.path, *command, "--jobs", "1", "--out", out], cwd=folder,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def stop(program, folder, out, number, least):
-    """Sends the signal to a sweep that has added so many points to its folder; what it said."""
+def stop(program, folder, out, number, least, command=("sweep", "sweep.yaml")):
+    """Sends the signal to a study that has added so many points to its folder, and to one of a single point in the midst
+    of that; what it said."""
     before = len(stored(Path(folder, out)))
-    running = start(program, folder, out)
+    running = start(program, folder, out, command)
     end = time.monotonic() + 60
-    while len(stored(Path(folder, out))) < before + least and running.poll() is None and time.monotonic() < end:
+    while running.poll() is None and time.monotonic() < end:
+        if len(stored(Path(folder, out))) >= before + least and Path(folder, out, "points", "lock").exists():
+            break
         time.sleep(0.002)
     running.send_signal(number)
-    _, said = running.communicate(timeout=60)
-    return running.returncode, said.decode()
+    printed, said = running.communicate(timeout=60)
+    return running.returncode, said.decode(), printed.decode()
 
 
 def check_killed(program, checks, folder, whole):
     for _ in range(2):
-        code, said = stop(program, folder, "killed", signal.SIGKILL, 10)
+        code, said, _ = stop(program, folder, "killed", signal.SIGKILL, 10)
         checks.check(code == -signal.SIGKILL, "the sweep is killed before its end", f"{code}\n{said}")
     kept = len(stored(Path(folder, "killed")))
     checks.check(20 <= kept < POINTS, "its points are kept", kept)
@@ -79,7 +108,7 @@ def check_killed(program, checks, folder, whole):
 
 
 def check_interrupted(program, checks, folder, whole):
-    code, said = stop(program, folder, "interrupted", signal.SIGINT, 10)
+    code, said, _ = stop(program, folder, "interrupted", signal.SIGINT, 10)
     kept = len(stored(Path(folder, "interrupted")))
     checks.check(code == 130 and "error: interrupted" in said
                  and f"{kept} of {POINTS} points are done and kept in interrupted/points; the same command goes on" in said,
@@ -212,7 +241,7 @@ def check_two(program, checks, folder):
     while not stored(Path(folder, "two")) and running.poll() is None and time.monotonic() < end:
         time.sleep(0.002)
     second = program.run(["sweep", "sweep.yaml", "--out", "two"], folder)
-    checks.check(second.code == 2 and "two: error: another sweep writes to this folder" in second.stderr,
+    checks.check(second.code == 2 and "two: error: another orrery writes to this folder" in second.stderr,
                  "a second sweep in the same folder is refused", second.stderr)
     running.communicate(timeout=60)
     checks.check(running.returncode == 0, "and does not disturb the first")
@@ -253,10 +282,57 @@ def check_full(program, checks, folder, whole):
         subprocess.run(["umount", disk], check=True)
 
 
+def check_study(program, checks, folder, name):
+    """A study that is killed, one that is interrupted, and one in parts, each against one that nothing happened to."""
+    command, points = STUDIES[name]
+    out = f"{name}-whole"
+    alone = program.run([*command, "--out", out], folder)
+    whole, kept = files_of(Path(folder, out)), stored(Path(folder, out))
+    checks.check(alone.code == 0 and len(kept) >= points and len(whole) == 2, f"{name}: it runs, and keeps its points",
+                 f"{len(kept)}\n{alone.stderr}")
+    checks.check(program.run(command, folder).stdout == alone.stdout, f"{name}: --out changes no answer")
+
+    def check_end(what, out, outcome):
+        checks.check(outcome.code == 0 and outcome.stdout == alone.stdout and files_of(Path(folder, out)) == whole,
+                     f"{name}: {what}, it ends with the same bytes", outcome.stdout + outcome.stderr)
+
+    for what, number, expected in (("killed", signal.SIGKILL, -signal.SIGKILL), ("interrupted", signal.SIGINT, 130)):
+        out = f"{name}-{what}"
+        least = min(3, points - 1)
+        code, said, printed = stop(program, folder, out, number, least, command)
+        there = len(stored(Path(folder, out)))
+        checks.check(code == expected and least <= there < len(kept), f"{name}: {what} before its end", f"{code} {there}\n{said}")
+        if number == signal.SIGINT:
+            checks.check("error: interrupted" in said and f"{there} of " in said
+                         and f"points are done and kept in {out}/points; the same command goes on with the others" in said,
+                         f"{name}: an interrupted one says what there is", said)
+            checks.check(("stopped early" in printed) == (command[0] == "search"), f"{name}: only a search has a best so far",
+                         printed)
+        again = program.run([*command, "--out", out], folder)
+        check_end(what, out, again)
+        checks.check(f"{there} of " in again.stderr and "points were there from before" in again.stderr or there == 0,
+                     f"{name}: what was kept is not simulated again", again.stderr)
+    again = program.run([*command, "--out", out], folder)
+    check_end("started again", out, again)
+    out = f"{name}-shards"
+    parts = [subprocess.Popen([program.path, *command, "--out", out, "--jobs", "1", "--shard", f"{part}/2"], cwd=folder,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) for part in (1, 2)]
+    for part in parts:
+        printed, said = part.communicate(timeout=60)
+        checks.check(part.returncode == 0 and printed.startswith(b"shard "), f"{name}: a shard ends", said.decode())
+    check_end("merged", out, program.run([*command, "--out", out, "--merge"], folder))
+    early = program.run([*command, "--out", f"{name}-early", "--shard", "1/3"], folder)
+    early = program.run([*command, "--out", f"{name}-early", "--merge"], folder)
+    checks.check(len(kept) == 1 or (early.code == 2 and "points have no result yet; the first is point" in early.stderr),
+                 f"{name}: a shard that is missing is told", early.stderr)
+
+
 def main():
     program, checks = Program(sys.argv[1]), Checks()
     with scratch_folder() as folder:
-        write_files(folder, {"sweep.yaml": SWEEP})
+        write_files(folder, {"sweep.yaml": SWEEP, "job.yaml": JOB, "long.yaml": LONG})
+        for name in STUDIES:
+            check_study(program, checks, folder, name)
         first = program.run(["sweep", "sweep.yaml", "--out", "whole"], folder)
         checks.check(first.code == 0 and "from before" not in first.stderr, "the sweep runs", first.stderr)
         whole = files_of(Path(folder, "whole"))

@@ -109,7 +109,7 @@ def check_whole(program, checks, folder, cluster, whole, printed):
     checks.check(one.wait_for(lambda: one.points() > 3), "points come")
     second = program.run(["sweep", "sweep.yaml", "--launcher", "slurm", "--out", "whole of slurm"], folder,
                          environment=cluster.environment)
-    checks.check(second.code == 2 and "another sweep writes to this folder" in second.stderr, "a second one is refused",
+    checks.check(second.code == 2 and "another orrery writes to this folder" in second.stderr, "a second one is refused",
                  second.stderr)
     code, output, errors = one.end()
     checks.check(code == 0 and "submitted 3 tasks to Slurm as job" in errors, "a sweep runs on Slurm", errors)

@@ -23,6 +23,11 @@ namespace {
 
 std::string file_of(const JobText& job) { return file_of(job, "search_test"); }
 
+Search search_plans(const SearchRequest& request, const ConfigFiles& files, PointsOptions options = {}) {
+  Points points(std::move(options));
+  return search_plans(request, points, files);
+}
+
 // Plans of 32 and of 16 devices.
 const JobText kFourNodes{"dgx-h100", 4, 128};
 const JobText kGrouped{"dgx-h100", 2, 96,
@@ -81,8 +86,7 @@ TEST_CASE("the best are those of simulating all, whatever the threads") {
     const Search some = search_plans(request, kFiles);
     CHECK(some.simulated < some.found.size());
     CHECK(some.proven() >= 5);
-    request.jobs = 2;
-    CHECK(search_text(search_plans(request, kFiles)) == search_text(some));
+    CHECK(search_text(search_plans(request, kFiles, {.jobs = 2})) == search_text(some));
     request.simulates_all = true;
     const Search all = search_plans(request, kFiles);
     CHECK(all.simulated == all.found.size());
@@ -110,13 +114,13 @@ TEST_CASE("a search that is stopped has the best so far, and the experiment's ow
   bool was_complete = false;
   for (const int looks : {0, 1, 100, 3000, 30'000, 300'000, 100'000'000}) {
     int looked = 0;
-    request.is_stopped = [&] { return ++looked > looks; };
+    const Search search = search_plans(request, kFiles, {.is_stopped = [&] { return ++looked > looks; }});
     CAPTURE(looks);
     if (looks < 3) {
-      CHECK_THROWS_WITH(search_plans(request, kFiles), Contains("stopped before any plan was simulated"));
+      CHECK(search.simulated == 0);
+      CHECK_THAT(search_text(search), Contains("stopped before it was known which of them fit; none simulated"));
       continue;
     }
-    const Search search = search_plans(request, kFiles);
     REQUIRE(search.simulated > 0);
     REQUIRE(search.given);
     CHECK(*search.found.front().time <= std::min(before, *search.given->time));
@@ -211,12 +215,13 @@ TEST_CASE("sizes of a cluster are ordered by what is best") {
   request.ranges[static_cast<std::size_t>(PlanKey::kContext)] = {1};
   request.ranges[static_cast<std::size_t>(PlanKey::kRecompute)] = {0};
   const std::vector<std::int64_t> nodes = {1, 2};
-  const auto by_time = search_sizes(request, nodes, Objective::kTime, kFiles);
+  Points points;
+  const auto by_time = search_sizes(request, nodes, Objective::kTime, points, kFiles);
   REQUIRE(by_time.size() == 2);
   CHECK(by_time[0].nodes == 2);
   CHECK(*by_time[0].search->found.front().time < *by_time[1].search->found.front().time);
   for (const Objective objective : {Objective::kTokens, Objective::kCost}) {
-    const auto sizes = search_sizes(request, nodes, objective, kFiles);
+    const auto sizes = search_sizes(request, nodes, objective, points, kFiles);
     CHECK(sizes[0].search->found.front().figures.tokens_per_s_per_gpu >=
           sizes[1].search->found.front().figures.tokens_per_s_per_gpu);
   }

@@ -22,6 +22,12 @@ using namespace orrery::study;
 
 namespace {
 
+std::vector<SweepPoint> run_sweep(const Sweep& sweep, unsigned jobs, const ConfigFiles& files,
+                                  const PointDone& done = {}) {
+  Points points({.jobs = jobs});
+  return run_sweep(sweep, false, points, files, done);
+}
+
 const std::filesystem::path kSource = ORRERY_SOURCE_DIR;
 
 // BERT-large on 2, 4 and 8 devices of a switch; of three devices none of 8 sequences can be shared out.
@@ -103,11 +109,11 @@ TEST_CASE("the points of a sweep are what each would be by itself, however many 
     CHECK(!result.is_null());
     CHECK(told.insert(point).second);
   };
-  const std::vector<SweepPoint> points = run_sweep(sweep, {1, false}, kFiles, tell);
+  const std::vector<SweepPoint> points = run_sweep(sweep, 1, kFiles, tell);
   CHECK(told.size() == 6);
   REQUIRE(std::ranges::all_of(points, &SweepPoint::ran));
   for (const unsigned jobs : {2U, 5U, 64U}) {
-    const std::vector<SweepPoint> again = run_sweep(sweep, {jobs, false}, kFiles);
+    const std::vector<SweepPoint> again = run_sweep(sweep, jobs, kFiles);
     CHECK(sweep_text(sweep, again) == sweep_text(sweep, points));
     CHECK(sweep_csv(sweep, again) == sweep_csv(sweep, points));
     CHECK(sweep_json(sweep, again) == sweep_json(sweep, points));
@@ -249,7 +255,7 @@ TEST_CASE("the values of an only axis that is compared stand below one another, 
   const Sweep sweep = load(with("  - key: workload.batch.global\n    values: [8, 16]\n", ""));
   REQUIRE(sweep.axes.size() == 1);
   REQUIRE(sweep.layout.compared == 0U);
-  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  const std::vector<SweepPoint> points = run_sweep(sweep, 2, kFiles);
   const std::string text = sweep_text(sweep, points);
   INFO(text);
   std::vector<std::string> lines;
@@ -268,7 +274,7 @@ TEST_CASE("the values of an only axis that is compared stand below one another, 
 
 TEST_CASE("points that are refused do not stop the others") {
   const Sweep sweep = load(with("eight: {workload.parallel.data: 8}", "three: {workload.parallel.data: 3}"));
-  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  const std::vector<SweepPoint> points = run_sweep(sweep, 2, kFiles);
   CHECK(points[0].ran());
   CHECK_FALSE(points[2].ran());
   CHECK_FALSE(points[5].ran());
@@ -277,7 +283,7 @@ TEST_CASE("points that are refused do not stop the others") {
   CHECK(refusals[0].message.starts_with("point '8, three': "));
   CHECK(refusals[0].where.line > 0);
   CHECK_NOTHROW(refuse_if_all_refused(sweep, points));
-  const std::vector<SweepPoint> checked = check_points(sweep, {2, false}, kFiles);
+  const std::vector<SweepPoint> checked = check_points(sweep, 2, false, kFiles);
   for (std::size_t i = 0; i < points.size(); ++i) {
     CHECK(checked[i].refusal.empty() == points[i].refusal.empty());
     CHECK_FALSE(checked[i].ran());
@@ -289,7 +295,7 @@ TEST_CASE("a value that no point can be simulated with is an error, other refuse
   const Sweep sweep = load(with("eight: {workload.parallel.data: 8}",
                                 "three: {workload.parallel.data: 3}\n"
                                 "      sixteen: {workload.parallel.data: 16, cluster.dims.0.size: 16}"));
-  const std::vector<SweepPoint> points = check_points(sweep, {2, false}, kFiles);
+  const std::vector<SweepPoint> points = check_points(sweep, 2, false, kFiles);
   const std::vector<Problem> errors = refused_values(sweep, points);
   REQUIRE(errors.size() == 1);
   INFO(to_string(errors[0]));
@@ -306,7 +312,7 @@ TEST_CASE("a value that no point can be simulated with is an error, other refuse
 
 TEST_CASE("the error of a value is the commonest of its points, and with its hint") {
   const Sweep sweep = load(with("eight: {workload.parallel.data: 8}", "misspelt: {workload.model: bert-lrage}"));
-  const std::vector<Problem> errors = refused_values(sweep, check_points(sweep, {2, false}, kFiles));
+  const std::vector<Problem> errors = refused_values(sweep, check_points(sweep, 2, false, kFiles));
   REQUIRE(errors.size() == 1);
   CHECK(
       to_string(errors[0]).ends_with("sweep.yaml:14:7: error: none of the 2 points with devices 'misspelt' can be "
@@ -316,7 +322,7 @@ TEST_CASE("the error of a value is the commonest of its points, and with its hin
 
 TEST_CASE("what is wrong with a key of an axis is told once, and a warning with its points") {
   const Sweep sweep = load(with("workload.batch.global", "workload.batch.globl"));
-  std::vector<SweepPoint> points = check_points(sweep, {2, false}, kFiles);
+  std::vector<SweepPoint> points = check_points(sweep, 2, false, kFiles);
   CHECK(refusals_of(sweep, points).size() == 1);
   const Problem warning{Severity::kWarning, {"x"}, "slow", {}};
   for (SweepPoint& point : points) point.warnings = {warning};
@@ -327,7 +333,7 @@ TEST_CASE("what is wrong with a key of an axis is told once, and a warning with 
 
 TEST_CASE("a sweep whose points are all refused says why, once") {
   const Sweep sweep = load(with("model: bert-large", "model: bert-lrage"));
-  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  const std::vector<SweepPoint> points = run_sweep(sweep, 2, kFiles);
   CHECK_THROWS_WITH(refuse_if_all_refused(sweep, points),
                     Catch::Contains("none of 6 points can be simulated:") &&
                         Catch::Contains("sweep.yaml:6:21: error: 6 points, '8, two' first: no 'bert-lrage' among the "
@@ -396,7 +402,7 @@ TEST_CASE("an experiment may be another file, and its paths are relative to that
   file_with("{name: m, hidden: 64, layers: 2, heads: 2, vocab: 128, sequence: 32}\n", "inner/model.yaml");
   file_with("cluster: dgx-a100\nworkload: {model: ./model.yaml, batch: {global: 8}}\n", "inner/job.yaml");
   const Sweep sweep = load("experiment: inner/job.yaml\nvary: [{key: workload.parallel.data, values: [1, 2]}]\n");
-  CHECK(std::ranges::all_of(run_sweep(sweep, {1, false}, kFiles), &SweepPoint::ran));
+  CHECK(std::ranges::all_of(run_sweep(sweep, 1, kFiles), &SweepPoint::ran));
 }
 
 TEST_CASE("a sweep is told by its keys") {

@@ -17,6 +17,12 @@ using Catch::Matchers::Contains;
 
 namespace {
 
+std::vector<SweepPoint> run_sweep(const Sweep& sweep, unsigned jobs, const ConfigFiles& files,
+                                  const PointDone& done = {}) {
+  Points points({.jobs = jobs});
+  return run_sweep(sweep, false, points, files, done);
+}
+
 constexpr std::string_view kAxes = R"(experiment:
   cluster: {device: a100-sxm-80gb, dims: [{topology: switch, size: 8, bandwidth: 300 GB/s, latency: 700 ns}]}
   perturb: {jitter: {sigma: 5 %, per: rank}}
@@ -65,7 +71,7 @@ TEST_CASE("constraints between axes leave the points that meet them, numbered on
 
 TEST_CASE("seeds are one line: mean, quantiles, maximum; the others are of the median point") {
   const Sweep sweep = load("where: [pipeline = 1, tensor <= 2]\naggregate: seed\nshow: [iteration_time, mfu]\n");
-  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  const std::vector<SweepPoint> points = run_sweep(sweep, 2, kFiles);
   const SweepLines lines = lines_of(sweep, points);
   REQUIRE(lines.lines.size() == 2);
   const SweepCell& cell = lines.lines.front().front();
@@ -92,7 +98,7 @@ TEST_CASE("seeds are one line: mean, quantiles, maximum; the others are of the m
 
 TEST_CASE("lines are sorted by a figure, filtered by figures, and cut") {
   const Sweep all = load("where: seed = 1\nsort: iteration_time\n");
-  const std::vector<SweepPoint> points = run_sweep(all, {2, false}, kFiles);
+  const std::vector<SweepPoint> points = run_sweep(all, 2, kFiles);
   const auto lines = [&](const SweepView& view) {
     const Sweep sweep = load("where: seed = 1\n", view);
     return labels_of(sweep, lines_of(sweep, points));
@@ -122,7 +128,7 @@ TEST_CASE("lines are sorted by a figure, filtered by figures, and cut") {
 
 TEST_CASE("a combination that is no point leaves its place beside others empty") {
   const Sweep sweep = load("where: [seed = 1, tensor * pipeline <= 4]\ncompare: pipeline\nshow: iteration_time\n");
-  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  const std::vector<SweepPoint> points = run_sweep(sweep, 2, kFiles);
   const SweepLines lines = lines_of(sweep, points);
   REQUIRE(lines.across == 1U);
   REQUIRE(lines.lines.size() == 3);
@@ -133,7 +139,7 @@ TEST_CASE("a combination that is no point leaves its place beside others empty")
 
 TEST_CASE("points are the same as CSV, as JSON lines and in a data base") {
   const Sweep sweep = load("where: [seed = 1, pipeline = 1]\n");
-  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  const std::vector<SweepPoint> points = run_sweep(sweep, 2, kFiles);
   const auto document = sweep_json(sweep, points);
   const std::string lines = sweep_json_lines(document);
   CHECK(std::ranges::count(lines, '\n') == 3);
@@ -145,7 +151,7 @@ TEST_CASE("points are the same as CSV, as JSON lines and in a data base") {
 
 TEST_CASE("a value that has no points left is not one that all are refused with") {
   const Sweep sweep = load("where: [seed = 1, pipeline = 1, tensor <= 2]\n");
-  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  const std::vector<SweepPoint> points = run_sweep(sweep, 2, kFiles);
   REQUIRE(points.size() == 2);
   CHECK(refused_values(sweep, points).empty());
   CHECK(refused_combinations(sweep, points).empty());
@@ -161,7 +167,7 @@ TEST_CASE("a value that has no points left is not one that all are refused with"
 
 TEST_CASE("one point of a line has to meet all constraints") {
   const Sweep sweep = load("where: [seed = 1, tensor <= 2, pipeline <= 2]\ncompare: pipeline\nshow: iteration_time\n");
-  const std::vector<SweepPoint> points = run_sweep(sweep, {2, false}, kFiles);
+  const std::vector<SweepPoint> points = run_sweep(sweep, 2, kFiles);
   const auto time = [&](std::size_t point) { return seconds(points[point].figures->iteration_time); };
   REQUIRE(time(0) != time(1));
   const auto lines = [&](double least, double most) {
