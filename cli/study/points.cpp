@@ -140,7 +140,7 @@ void check_part(const PointOptions& options, const std::string& out) {
   if (out.empty()) throw InputError({option}, "is of results that are kept in a folder", "name it: --out DIR");
   if (!options.shard.empty())
     for (const std::string& other : options.of_answer)
-      if (options.command->get_option(other)->count() > 0)
+      if (const CLI::Option* given = options.command->get_option_no_throw(other); given != nullptr && given->count() > 0)
         throw InputError({"--shard"}, fmt::format("has no answer of its own, which {} asks for", other),
                          fmt::format("only --merge prints and writes one: give {} to it", other));
   if (std::error_code code; options.merge && !std::filesystem::is_directory(out + "/points", code))
@@ -182,16 +182,16 @@ RunningPoints::RunningPoints(const PointOptions& options, const Session& session
       session_(session),
       shard_(options.shard.empty() ? std::nullopt : std::optional(read_shard(options.shard))),
       progress_("working", left),
-      points_(options_for_points()) {
-  if (store_ || stopping == Stopping::kAlways) interruption_.emplace();
+      points_(options_for_points(stopping)) {
   if (!options.fresh || !store_) return;
   const auto is_stopped = [this] { return is_interrupted(); };
   if (options.launch.is_slurm()) study::end_array(array_of({}, 1, out()), is_stopped);
   if (!is_interrupted()) store_->clear();
 }
 
-// Opens the store as well.
-study::PointsOptions RunningPoints::options_for_points() {
+// Opens the store as well; whoever sees it may interrupt.
+study::PointsOptions RunningPoints::options_for_points(Stopping stopping) {
+  if (!out().empty() || stopping == Stopping::kAlways) interruption_.emplace();
   if (!out().empty())
     store_.emplace(out() + "/points",
                    shard_ ? std::to_string(shard_->part) : choice_.launch.is_slurm() ? "launcher" : "");

@@ -51,7 +51,7 @@ class RunningPoints {
   };
   static Shard read_shard(const std::string& text);
 
-  study::PointsOptions options_for_points();
+  study::PointsOptions options_for_points(Stopping stopping);
   bool is_interrupted() const { return interruption_ && interruption_->came(); }
   bool has_all(const std::function<void()>& study);
   void wait_for_slurm(const study::AwaitedPoints& awaited);

@@ -77,8 +77,8 @@ def check_options(program, checks, folder):
     checks.check(missing.code == 2 and "--launcher: error: slurm needs Slurm's programs; sbatch cannot be started" in missing.stderr
                  and "hint" in missing.stderr, "a machine without Slurm is told", missing.stderr)
     for line, words in (([], "--launcher: error: slurm keeps results in a folder"),
-                        (["--out", "none", "--merge"], "--merge: error: is of sweeps whose parts are started by hand"),
-                        (["--out", "none", "--shard", "1/2"], "--shard: error: is of sweeps whose parts")):
+                        (["--out", "none", "--merge"], "--merge: error: is of points whose parts are started by hand"),
+                        (["--out", "none", "--shard", "1/2"], "--shard: error: is of points whose parts")):
         outcome = program.run([*command, *line], folder)
         checks.check(outcome.code == 2 and words in outcome.stderr, f"{line} is refused", outcome.stderr)
     for option, value in (("--tasks", "2"), ("--partition", "night"), ("--time-limit", "10"), ("--array-limit", "2"),
