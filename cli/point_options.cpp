@@ -48,9 +48,9 @@ void add_points(CLI::App& command, PointOptions& options, const std::string& wha
 }
 
 const std::vector<std::string>& point_option_names() {
-  static const std::vector<std::string> kNames = {"--jobs",      "--shard",       "--merge",      "--launcher",
-                                                  "--tasks",     "--array-limit", "--partition",  "--time-limit",
-                                                  "--retries",   "--sbatch-args", "--fresh"};
+  static const std::vector<std::string> kNames = {"--jobs",    "--shard",       "--merge",     "--launcher",
+                                                  "--tasks",   "--array-limit", "--partition", "--time-limit",
+                                                  "--retries", "--sbatch-args", "--fresh"};
   return kNames;
 }
 

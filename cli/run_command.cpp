@@ -56,9 +56,9 @@ struct RunOptions {
   std::string timeline_ranks = "classes";
   std::string figures;  // names, in place of the summary
   bool csv = false;
-  bool cost = false;                   // of `perturb`
-  std::size_t seeds = 0;               // to simulate with; 0: its own only
-  PointOptions points;                 // of these
+  bool cost = false;      // of `perturb`
+  std::size_t seeds = 0;  // to simulate with; 0: its own only
+  PointOptions points;    // of these
   RunSeeds run_seeds = nullptr;
 };
 

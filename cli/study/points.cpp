@@ -94,8 +94,7 @@ void prepare_array(const study::SlurmArray& array, const std::string& script, co
   make_folder(array.logs, {}, FolderUse::kShared);
   if (beginning_of_file(array.script, kLargestScript) == script) return;
   if (const std::size_t ended = study::end_array(array, is_stopped); ended > 0)
-    spdlog::warn("warning: cancelled {} of another study to {}", counted(ended, "task"),
-                 printable(out));
+    spdlog::warn("warning: cancelled {} of another study to {}", counted(ended, "task"), printable(out));
   write_file(array.script, script, Telling::kNone);
 }
 
@@ -140,7 +139,8 @@ void check_part(const PointOptions& options, const std::string& out) {
   if (out.empty()) throw InputError({option}, "is of results that are kept in a folder", "name it: --out DIR");
   if (!options.shard.empty())
     for (const std::string& other : options.of_answer)
-      if (const CLI::Option* given = options.command->get_option_no_throw(other); given != nullptr && given->count() > 0)
+      if (const CLI::Option* given = options.command->get_option_no_throw(other);
+          given != nullptr && given->count() > 0)
         throw InputError({"--shard"}, fmt::format("has no answer of its own, which {} asks for", other),
                          fmt::format("only --merge prints and writes one: give {} to it", other));
   if (std::error_code code; options.merge && !std::filesystem::is_directory(out + "/points", code))
@@ -193,8 +193,9 @@ RunningPoints::RunningPoints(const PointOptions& options, const Session& session
 study::PointsOptions RunningPoints::options_for_points(Stopping stopping) {
   if (!out().empty() || stopping == Stopping::kAlways) interruption_.emplace();
   if (!out().empty())
-    store_.emplace(out() + "/points",
-                   shard_ ? std::to_string(shard_->part) : choice_.launch.is_slurm() ? "launcher" : "");
+    store_.emplace(out() + "/points", shard_                      ? std::to_string(shard_->part)
+                                      : choice_.launch.is_slurm() ? "launcher"
+                                                                  : "");
   study::PointsOptions options;
   options.jobs = choice_.jobs;
   options.store = store_ ? &*store_ : nullptr;
@@ -209,8 +210,7 @@ study::PointsOptions RunningPoints::options_for_points(Stopping stopping) {
 
 void RunningPoints::wait_for_slurm(const study::AwaitedPoints& awaited) {
   const std::function<bool()> is_stopped = [this] { return is_interrupted(); };
-  const std::size_t tasks =
-      choice_.launch.tasks > 0 ? choice_.launch.tasks : std::min(awaited.total, kUsualTasks);
+  const std::size_t tasks = choice_.launch.tasks > 0 ? choice_.launch.tasks : std::min(awaited.total, kUsualTasks);
   if (!array_) {
     study::check_slurm();
     tell_found(awaited.total);

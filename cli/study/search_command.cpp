@@ -181,7 +181,7 @@ int search(const SearchCommandOptions& options, const Session& session) {
   texts.when_stopped = [&]() -> std::string {
     if (sizes.empty()) return " before any plan was simulated";
     give(options, space, sizes, session);
-    return sizes.front().has_best()         ? "; what is told is the best so far"
+    return sizes.front().has_best()      ? "; what is told is the best so far"
            : sizes.front().search->given ? "; what is told is all that is known so far"
                                          : " before any plan was simulated";
   };

@@ -151,8 +151,8 @@ void ArrayWatch::tell_ended(const std::vector<std::size_t>& ended) {
   const std::size_t first = ended.front();
   const std::string end = end_of(tasks_[first].job, first);
   tell_(fmt::format("{} ended before {} points were done; the first is task {} of job {}{}",
-                         counted(ended.size(), "task"), ended.size() > 1 ? "their" : "its", first, tasks_[first].job,
-                         end.empty() ? std::string() : fmt::format(" ({})", end)));
+                    counted(ended.size(), "task"), ended.size() > 1 ? "their" : "its", first, tasks_[first].job,
+                    end.empty() ? std::string() : fmt::format(" ({})", end)));
 }
 
 // Why nothing moves, which the queue knows.
@@ -167,7 +167,7 @@ void ArrayWatch::tell_waiting() {
   if (Clock::now() - *waiting_since_ < kWaiting || reason == told_reason_ || reason == "None") return;
   told_reason_ = reason;
   tell_(fmt::format("{} {}: {}", counted(alive_.size(), "task"), alive_.size() > 1 ? "wait" : "waits",
-                         printable(reason)));
+                    printable(reason)));
 }
 
 void ArrayWatch::fail() const {
@@ -191,8 +191,7 @@ void ArrayWatch::try_cancel() {
   try {
     cancel(array_.name);
   } catch (const InputError& error) {
-    tell_(
-        fmt::format("the tasks could not be cancelled: {}; later: scancel --name={}", error.what(), array_.name));
+    tell_(fmt::format("the tasks could not be cancelled: {}; later: scancel --name={}", error.what(), array_.name));
   }
 }
 

@@ -17,17 +17,18 @@ namespace orrery::study {
 
 class ArrayWatch {
  public:
-  using Tell = std::function<void(const std::string&)>;                // a line for people
-  using Collect = std::function<std::vector<std::size_t>()>;           // takes results; how many each task still owes
+  using Tell = std::function<void(const std::string&)>;       // a line for people
+  using Collect = std::function<std::vector<std::size_t>()>;  // takes results; how many each task still owes
 
   // A task is submitted again unless `retries` + 1 times one after the other it has brought no result.
   ArrayWatch(SlurmArray array, std::size_t retries, std::function<bool()> is_stopped, Tell tell)
       : array_(std::move(array)), retries_(retries), is_stopped_(std::move(is_stopped)), tell_(std::move(tell)) {}
 
   // Waits until nothing is missing; may be called again with other results, of as many tasks. Submits the array where
-  // there is need, with `is_beginning` also tasks that are to have results missing later only; tasks of the same job name
-  // that wait or run already are taken for its own. Slurm may be out of reach for ten minutes. Returns false if it was stopped: then the tasks are cancelled. InputError when a task brings
-  // nothing any more, once the others have ended, when results cannot be taken, or when Slurm refuses the array.
+  // there is need, with `is_beginning` also tasks that will have results missing only later; tasks of the same job name
+  // that wait or run already are taken for its own. Slurm may be out of reach for ten minutes. Returns false if it was
+  // stopped: then the tasks are cancelled. InputError when a task brings nothing any more, once the others have ended,
+  // when results cannot be taken, or when Slurm refuses the array.
   bool wait(const Collect& collect, bool is_beginning = false);
   // Cancels the tasks that are left, whose work is done.
   void end();

@@ -152,11 +152,16 @@ std::vector<std::pair<std::string, double>> links_of(const report::Result& resul
 }  // namespace
 
 PointFigures figures_of(const report::Result& result) {
-  PointFigures figures{report::iteration_time(result), result.training,
-                       result.call,                    result.jobs,
-                       report::mean_parts(result),     links_of(result),
-                       result.class_of_rank.size(),    result.devices,
-                       result.device,                  result.computes_as_measured};
+  PointFigures figures{report::iteration_time(result),
+                       result.training,
+                       result.call,
+                       result.jobs,
+                       report::mean_parts(result),
+                       links_of(result),
+                       result.class_of_rank.size(),
+                       result.devices,
+                       result.device,
+                       result.computes_as_measured};
   for (report::Part& part : figures.parts) part.seconds /= static_cast<double>(result.iterations);
   return figures;
 }

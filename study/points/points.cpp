@@ -121,7 +121,8 @@ void Points::wait_for_others(List& list) {
     return missing;
   };
   try {
-    options_.wait_for_others({list.numbers.size() + list.left, list.left > 0 || list.sharing == Sharing::kFirst, fingerprint.finish(), look});
+    options_.wait_for_others({list.numbers.size() + list.left, list.left > 0 || list.sharing == Sharing::kFirst,
+                              fingerprint.finish(), look});
   } catch (...) {
     has_failed_ = true;
     throw;

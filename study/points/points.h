@@ -133,8 +133,8 @@ class Points {
   std::mutex mutex_;  // of the counts, and of one_at_a_time()
   std::atomic<bool> has_failed_ = false;
   std::size_t wanted_ = 0, done_ = 0, found_ = 0;
-  std::size_t answered_ = 0;  // of all parts
-  std::size_t left_ = 0;      // of the last list
+  std::size_t answered_ = 0;          // of all parts
+  std::size_t left_ = 0;              // of the last list
   std::vector<std::size_t> missing_;  // numbers, of the last list
   std::size_t missing_before_ = 0;    // of the others
   std::size_t first_missing_ = 0;

@@ -300,8 +300,7 @@ class Searcher {
     }
     const PlanBounds::Bound bound = PlanBounds(*base_).of(training, search_.capacity);
     FoundPlan given = found_plan(plan_of(training), bound);
-    const bool is_known =
-        points_.take_first("plans", 1, [&](std::size_t, Points::Ask& ask) { simulate(given, ask); });
+    const bool is_known = points_.take_first("plans", 1, [&](std::size_t, Points::Ask& ask) { simulate(given, ask); });
     if (!is_known && !is_stopped()) throw PointsMissing();
     if (given.time)
       search_.given = std::move(given);
@@ -439,9 +438,9 @@ class Searcher {
   std::vector<std::string> dropped_;   // what of the experiment's own plan they do without
   Pool<experiment::Experiment> experiments_;
   std::unique_ptr<experiment::Experiment> base_;
-  std::string failure_;               // of the first simulation that failed
-  std::size_t left_ = 0;              // of the budget
-  std::vector<FoundPlan*> awaited_;   // that were taken and have no answer yet
+  std::string failure_;              // of the first simulation that failed
+  std::size_t left_ = 0;             // of the budget
+  std::vector<FoundPlan*> awaited_;  // that were taken and have no answer yet
   Search search_;
 };
 

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/quantile.h"
 #include "core/config/quantity_text.h"
+#include "core/quantile.h"
 #include "experiment/experiment.h"
 #include "report/table.h"
 #include "study/compare/compare.h"
@@ -102,8 +102,7 @@ SeedDistribution simulate_seeds(const SeedsRequest& request, Points& points, con
       std::vector<std::string> settings = request.settings;
       const std::vector<std::string>& more = i < request.count ? distribution.runs[i].settings : undisturbed;
       settings.insert(settings.end(), more.begin(), more.end());
-      experiment::Experiment experiment =
-          experiment::load_experiment(request.file, settings, files, diagnostics);
+      experiment::Experiment experiment = experiment::load_experiment(request.file, settings, files, diagnostics);
       experiment.simulation.fast_forward = request.fast_forward;
       return experiment;
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// All points of a sweep (study/sweep/file.h), and what is told of them. Answers do not depend on how many run at a time.
+// All points of a sweep (study/sweep/file.h), and what is told of them.
 #pragma once
 
 #include <cstddef>

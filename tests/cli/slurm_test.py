@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""slurm_test.py PROGRAM: a sweep as a job array of Slurm ends with the bytes of one on this machine, whatever happens to
-its tasks, its node, its controller and the program that submitted it.
+"""slurm_test.py PROGRAM: a sweep, and any other study, as a job array of Slurm ends with the bytes of one on this machine,
+whatever happens to its tasks, its node, its controller and the program that submitted it.
 
 With a real slurmctld, slurmd and munged, where they can be started. Otherwise that part is skipped, which is said.
 """
@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from orrery_program import PATIENCE, SOURCE, Checks, Program, files_of, scratch_folder, write_files
+from resume_test import JOB, STUDIES
 from slurm_cluster import Cluster, Unavailable
 
 POINTS = 40  # of some 60 ms each: long enough for what happens to them meanwhile
@@ -181,6 +182,18 @@ def check_cut_off(program, checks, folder, cluster, whole):
                  errors)
 
 
+def check_other_studies(program, checks, folder, cluster):
+    """All that simulate variants of an experiment, with the command's other options on its line."""
+    write_files(folder, {"job.yaml": JOB})
+    for name, (command, _) in STUDIES.items():
+        alone = program.run(command, folder)
+        launched = program.run([*command, "--out", f"{name} of slurm", "--launcher", "slurm", "--tasks", "2"], folder,
+                               environment=cluster.environment, seconds=60)
+        checks.check(launched.code == 0 and "to Slurm as job" in launched.stderr and launched.stdout == alone.stdout,
+                     f"{name} on Slurm prints what it does on this machine", launched.stderr + launched.stdout)
+    cluster.wait("the tasks end", lambda: not cluster.tasks(), 20)
+
+
 def check_study(program, checks, folder, cluster):
     """The study of every night, as cron would start it."""
     if not all(shutil.which(tool) for tool in ("jq", "column")):
@@ -214,6 +227,7 @@ def main():
             check_trouble(program, checks, folder, cluster, whole)
             check_node_lost(program, checks, folder, cluster, whole)
             check_cut_off(program, checks, folder, cluster, whole)
+            check_other_studies(program, checks, folder, cluster)
             check_study(program, checks, folder, cluster)
     return checks.exit_code()
 
