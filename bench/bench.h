@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the benchmarks share: a clock, and one line of output per figure.
+// Tools that the benchmarks share: a clock, and one line of output per figure.
 #pragma once
 
 #include <algorithm>

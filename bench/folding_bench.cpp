@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What folded jobs cost: rings, hierarchical collectives, and a training step of growing size.
+// Benchmarks of folded jobs: rings, hierarchical collectives, and a training step of growing size.
 #include <sys/resource.h>
 
 #include <array>
@@ -75,7 +75,7 @@ void report(const std::string& name, const experiment::Experiment& experiment, c
       measured.totals.messages, peak_megabytes());
 }
 
-// What makes one rank unlike the others.
+// Perturbation that makes one rank unlike the others.
 enum class Odd : std::uint8_t { kNobody, kRank, kNic };
 
 experiment::Experiment stage_machine(const StageJob& shape, Odd odd, bool fast_forward) {
@@ -105,7 +105,7 @@ void report_stages(std::uint32_t pipeline, std::uint32_t data, Odd odd, bool fas
   fmt::print("TP8 PP{} DP{}, {}{}: {:.3f} s, {} events, peak {:.0f} MB; {} classes", pipeline, data,
              kNames[static_cast<std::size_t>(odd)], fast_forward ? "" : ", every message an event", measured.seconds,
              measured.totals.events, peak_megabytes(), measured.totals.rank_classes);
-  // Of a row of small steps only the last.
+  // A row of small steps is told by its last one only.
   const auto& steps = measured.steps;
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (i + 1 == steps.size() || i == 0 || steps[i + 1].rank_classes >= 2 * steps[i].rank_classes)

@@ -49,12 +49,12 @@ class Ranks {
     return least;
   }
 
-  // Of all-reduces, in bytes per second.
+  // Bus bandwidth of all-reduces, in bytes per second.
   double bus_bandwidth(Bytes bytes, double seconds) const {
     return 2.0 * (count() - 1) / count() * static_cast<double>(bytes.count()) / seconds;
   }
 
-  // What NVLS moves of one GPU's links.
+  // Rate of NVLS over one GPU's links.
   double nvls_rate() const {
     std::vector<LinkId> route;
     experiment_.fabric.route(DeviceId(0), DeviceId(1), route);
@@ -88,7 +88,7 @@ class Ranks {
 std::string gigabytes(double bytes_per_second) { return fmt::format("{:.1f}", bytes_per_second * 1e-9); }
 std::string microseconds(double seconds) { return fmt::format("{:.1f}", seconds * 1e6); }
 
-// Where what NCCL takes changes, over powers of two.
+// Adds the sizes at which NCCL's choice changes, over powers of two.
 void add_switches(report::Table& table, std::string_view cluster, std::uint32_t nodes) {
   const Ranks ranks(cluster, nodes);
   std::string last;

@@ -31,7 +31,7 @@ std::vector<std::string> short_names(const std::vector<std::string>& files) {
   return names;
 }
 
-// What goes wrong names the experiment that it goes wrong with.
+// Runs `something`; an error names the experiment.
 template <class Do>
 auto named(const std::string& experiment, Do something) {
   try {

@@ -155,7 +155,7 @@ void write_failure(const orrery::cli::Failure& failure, const std::string& path)
   }
 }
 
-// What follows --json on a command line that may not have been understood.
+// File given by --json on a command line that may not have been understood.
 std::string json_file(int argc, char** argv) {
   constexpr std::string_view kJoined = "--json=";
   for (int i = 1; i < argc; ++i) {

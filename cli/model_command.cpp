@@ -41,7 +41,7 @@ struct ShownModel {
   workload::ModelSpec spec;
 };
 
-// What the file of `name`, an experiment or a result, has for its model; the name itself if it is no such file.
+// Model of the file `name`, an experiment or a result; the name itself if it is no such file.
 ConfigValue model_value(const std::string& name, const ConfigFiles& files, Diagnostics& diagnostics) {
   const ConfigValue named{ConfigValue::Kind::kScalar, {}, name, {}, {}};
   if (!looks_like_path(name) || is_missing(name)) return named;
@@ -69,7 +69,7 @@ ShownModel read_shown(const std::string& name, const ConfigFiles& files) {
   return shown;
 }
 
-// What training keeps of every parameter, without sharing, gradients in fp32.
+// Bytes that training keeps of every parameter, without sharing, gradients in fp32.
 struct ParameterMemory {
   Precision precision = Precision::kBf16;
   Bytes weights, gradients, optimizer;
@@ -88,7 +88,7 @@ std::vector<ParameterMemory> parameter_memory(std::int64_t parameters) {
   return list;
 }
 
-// Of a training step.
+// FLOPs of a training step per token.
 double flops_per_token(const workload::ModelSpec& model, bool causal) {
   workload::TrainingSpec training;
   training.model = model;
@@ -150,7 +150,7 @@ struct Degree {
   std::string key, value;
 };
 
-// Of "tensor=8, pipeline=4"; problems stand at `origin`.
+// Degrees in a text like "tensor=8, pipeline=4"; problems are located at `origin`.
 std::vector<Degree> degrees_of(const PlanText& plan, const Location& origin) {
   std::vector<Degree> degrees;
   for (const std::string& text : comma_separated(plan)) {
@@ -196,12 +196,12 @@ workload::TrainingSpec training_of(const ShownModel& model, const PlanText& plan
   return training;
 }
 
-// Of the rank that needs most.
+// Memory of the rank that needs most.
 workload::MemoryNeed most_memory(const workload::TrainingSpec& training) {
   return std::ranges::max(workload::memory_needs(training), {}, &workload::MemoryNeed::total);
 }
 
-// What people try first, from one node on.
+// Plans that people try first, from one node on.
 std::vector<PlanText> common_plans(const workload::TransformerSpec& transformer) {
   std::vector<PlanText> plans = {"data=8,zero=1", "data=8,zero=3", "tensor=8,sequence=true"};
   for (const int stages : {2, 4, 8, 16}) plans.push_back(fmt::format("tensor=8,sequence=true,pipeline={}", stages));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the program says: answers on standard output and in files, everything else on standard error. What is printed
+// Output of the program: answers on standard output and in files, everything else on standard error. What is printed
 // loses its control characters here, whatever input it comes from.
 #pragma once
 
@@ -39,7 +39,7 @@ void start_log(Verbosity verbosity);
 // The first so many warnings, in full.
 void print_warnings(std::span<const Problem> problems);
 
-// Which file says who calls together, which a user may not have named. Verbose only.
+// Names the file that lists communicators, which the user may not have given. Verbose only.
 void tell_groups(const std::string& file);
 
 // A sign of life for work that takes longer than a second: a line on the terminal, else one a minute, also where the
@@ -82,7 +82,7 @@ class Progress {
   std::jthread beat_;  // the last member: it uses the others
 };
 
-// Why a command failed; the first problem stands for all.
+// Failure of a command; the first problem stands for all.
 struct Failure {
   int exit_code = kBadInput;
   std::vector<Problem> problems;
@@ -99,10 +99,10 @@ struct Page {
   std::string title;
   nlohmann::ordered_json data;
 };
-// That of a document; `kind` is one of the scripts in report/page.
+// Page for a document; `kind` is one of the scripts in report/page.
 Page page_of(std::string title, std::string_view kind, const nlohmann::ordered_json& document);
 
-// What a command answers: as text and as a document, both also for a folder, and as a page if it is asked for one.
+// Answer of a command: as text and as a document, both also for a folder, and as a page on request.
 struct Answer {
   std::string text;
   nlohmann::ordered_json document;
@@ -110,7 +110,7 @@ struct Answer {
   std::optional<Page> page{};
 };
 
-// Where answers go besides standard output, as --json, --out and --html say.
+// Destinations of answers besides standard output, as --json, --out and --html say.
 struct Outputs {
   std::string json;    // a file; "-": standard output, in place of the text; empty: nowhere
   std::string out;     // a folder; empty: nowhere

@@ -37,7 +37,7 @@ struct PointOptions {
   std::vector<std::string> of_answer{"--json", "--html"};
 
   bool is_part() const { return merge || !shard.empty(); }
-  // Of a task that is launched.
+  // Options of a launched task.
   unsigned cores() const { return jobs_option->count() > 0 ? jobs : 1; }
 };
 

@@ -199,7 +199,7 @@ Page page_of_run(const RunOptions& options, const experiment::Run& run) {
   return {fmt::format("orrery run {}", options.experiment), report::run_page(source, run.path)};
 }
 
-// Which options but --set the result depends on.
+// Options other than --set that the result depends on.
 std::vector<std::string> noted_options(const RunOptions& options, const Session& session) {
   std::vector<std::string> noted;
   if (session.allow_oom) noted.emplace_back("--allow-oom");
@@ -253,7 +253,7 @@ void tell_groups_of(const ConfigValue& experiment) {
     for (const ConfigValue& job : jobs->value.items) tell_groups_of(job);
 }
 
-// How sure its time is, as far as runs like it were measured.
+// Adds the interval of its time, as far as comparable runs were measured.
 void add_interval(const study::RunKind& kind, const Session& session, report::Result& result) {
   const std::vector<study::MeasuredError> errors = study::shipped_errors(study::training_runs(), session.files);
   if (!errors.empty())
@@ -284,7 +284,7 @@ void add_path(const experiment::Run& run, Answer& answer) {
   }
 }
 
-// What `perturb` costs: the same without it.
+// Adds the cost of `perturb`: the difference to a run without it.
 void add_cost(const experiment::Run& run, experiment::RunRequest request, const Session& session, Answer& answer) {
   const ConfigEntry* perturb = run.result.experiment.find("perturb");
   if (perturb == nullptr || perturb->value.entries.empty())

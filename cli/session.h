@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What commands share: the options that several of them take, the files they read, where their answers go. Each command
-// adds itself to the parser; when it is chosen, it runs and leaves its exit code in the session.
+// Session shared by the commands: common options, the files they read, where their answers go. Each command adds itself
+// to the parser; when it is chosen, it runs and leaves its exit code in the session.
 #pragma once
 
 #include <any>
@@ -69,19 +69,19 @@ void add_html(CLI::App& command, Session& session, const std::string& what);
 // --set; `settings` as --set has them. `example` as "nodes=4".
 void add_set(CLI::App& command, std::vector<std::string>& settings, const std::string& example);
 void add_nodes(CLI::App& command, Session& session);
-// Of traces: --dependencies.
+// Adds the option of commands on traces: --dependencies.
 void add_dependencies(CLI::App& command, std::string& dependencies);
 // --jobs; `what` as "points to simulate".
 void add_jobs(CLI::App& command, unsigned& jobs, const std::string& what);
-// Of experiments: --set, --nodes, --allow-oom.
+// Adds the options of commands on experiments: --set, --nodes, --allow-oom.
 void add_experiment_options(CLI::App& command, Session& session);
 
-// Of the shared descriptions.
+// Descriptions that commands share.
 inline constexpr const char* kClusterAbout = "A name from `orrery list clusters`, a file, or '{node: ...}'";
 inline constexpr const char* kNodesAbout = "Number of nodes (default: the cluster's own)";
 
 struct SeedsRequest;
-// What `run --seeds` does, and its exit code (cli/seeds.h).
+// Runs `run --seeds`; returns the exit code (cli/seeds.h).
 using RunSeeds = int (*)(const SeedsRequest& request, const Session& session);
 // Without a function for it, this is not the program that is asked for seeds (cli/commands.h).
 void add_run_command(CLI::App& app, Session& session, RunSeeds run_seeds);

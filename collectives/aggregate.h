@@ -13,7 +13,7 @@
 
 namespace orrery::collectives {
 
-// Which nodes talk to which.
+// Communication pattern among nodes.
 enum class NodePattern : std::uint8_t {
   kRing,        // each to the next
   kDoubleTree,  // two binary trees, each for half of the data: an inner node of one is a leaf of the other
@@ -23,8 +23,8 @@ enum class NodePattern : std::uint8_t {
 struct Aggregate {
   NodePattern pattern = NodePattern::kRing;
   Bytes within{0};  // that each rank sends to the ranks of its node in all
-  // That each rank sends to other nodes in all (kRing, kAllPairs); of kDoubleTree: that each edge of each tree carries
-  // in each direction, for each rank of a node.
+  // Bytes that each rank sends to other nodes in all (kRing, kAllPairs); for kDoubleTree, bytes that each edge of each
+  // tree carries in each direction, for each rank of a node.
   Bytes between{0};
   Duration latency{};  // from the entry of the last rank to the end, less the time that the bytes take
   Duration least{};    // that the bytes take on however fast links: those who send them are no faster

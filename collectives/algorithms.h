@@ -26,9 +26,9 @@ struct Algorithm {
   std::optional<std::uint32_t> window;  // that number
 
   bool supports(CollectiveKind kind) const;
-  // Whether its schedules are Schedule::is_in_network.
+  // True if its schedules are Schedule::is_in_network.
   bool is_in_network() const;
-  // How it takes its part in an all-reduce over several dimensions.
+  // Role of the algorithm in an all-reduce over several dimensions.
   AllReduceBy all_reduce_by() const;
   // Its time as text, where any two of n ranks have a link of latency a and bandwidth b of their own each way; c is
   // ceil(S/n). Where messages share links (the ports of a switch), it may take longer. Empty when not supported.

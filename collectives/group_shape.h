@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a group lies on nodes and how fast traffic goes among its ranks: what a library of collectives chooses by. system
-// derives it from the fabric.
+// Shape of a group: its distribution over nodes and the speed of traffic among its ranks, by which a library of
+// collectives chooses.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace orrery::collectives {
 
-// What a byte of Aggregate::within and one of `between` cost on a link, in seconds.
+// Time per byte on a link, in seconds: for bytes of Aggregate::within, and for bytes of `between`.
 struct LinkCost {
   double within = 0;
   double between = 0;
@@ -34,8 +34,8 @@ struct GroupShape {
   auto operator<=>(const GroupShape&) const = default;
 };
 
-// How long the bytes of a transfer take on the links when nothing else uses them, without its latency: those within the
-// nodes alone, those between them alone, and both at once.
+// Time of a transfer's bytes on links that nothing else uses, without latency: those within the nodes alone, those
+// between nodes alone, and both at once.
 struct TransferSeconds {
   double within = 0;
   double between = 0;

@@ -27,7 +27,7 @@ void check(const Request& request) {
   require_countable(request.kind, request.ranks, largest);
 }
 
-// How many pieces one rank's buffer is cut into.
+// Number of pieces into which one rank's buffer is cut.
 std::uint32_t parts_of(const Request& request, Split split) {
   switch (request.kind) {
     case CollectiveKind::kAllGather:

@@ -15,7 +15,7 @@ namespace orrery::collectives {
 // other kinds always have one piece per rank (all_to_all: per pair of ranks).
 enum class Split : std::uint8_t { kWhole, kPerRank, kPowerOfTwo, kSegments };
 
-// Of kSegments: enough to keep all levels of a tree busy.
+// Number of segments in kSegments: enough to keep all levels of a tree busy.
 inline constexpr std::uint32_t kSegments = 16;
 
 class MessageTable;

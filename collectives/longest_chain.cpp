@@ -103,7 +103,7 @@ class ChainWalk {
     return true;
   }
 
-  // What only the sends of a table wait for: others have sent in order.
+  // Further dependencies of a send in a table; schedules of functions have none, since they send in order.
   bool meet_rest(std::uint32_t number, Rank& rank, Lane& lane, const Step& step) {
     if (schedule_.table() == nullptr) return true;
     const auto meet_send = [&](std::uint32_t send) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How much latency a schedule cannot hide: the largest sum of latencies along any chain of messages each of which waits
-// for the one before.
+// Latency that a schedule cannot hide: the largest sum of latencies along any chain of messages each of which waits for
+// the one before.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace orrery::collectives {
 
-// Of a message from one rank of the schedule to another.
+// Latency of a message from one rank of the schedule to another.
 using LatencyOf = std::function<Duration(std::uint32_t from, std::uint32_t to)>;
 
 // As if no message took time but its latency: when the last one arrives. At most Duration::max(). Takes time in the

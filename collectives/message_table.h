@@ -14,7 +14,7 @@
 
 namespace orrery::collectives {
 
-// For what a send waits beside Step::needs and Step::after_send.
+// Dependencies of a send beside Step::needs and Step::after_send.
 struct MoreWaits {
   std::vector<SlotRange> needs;
   std::vector<std::uint32_t> after_sends;  // that must be released
@@ -34,7 +34,7 @@ struct TableSend {
   std::uint32_t more = kNothing;  // into TableProgram::more
 };
 
-// Of one rank.
+// Program of one rank.
 struct TableProgram {
   std::vector<TableSend> sends;
   std::uint32_t receives = 0;

@@ -16,7 +16,7 @@ constexpr std::size_t kMostAxes = 32;  // bits of Phase::aligned
 
 enum class Direction { kUp, kDown };
 
-// What becomes of a rank's data when it has passed an axis.
+// Size of a rank's data after it has passed an axis.
 using Passed = Bytes (*)(Bytes bytes, std::uint32_t size);
 Bytes same(Bytes bytes, std::uint32_t) { return bytes; }
 Bytes scattered(Bytes bytes, std::uint32_t size) { return ceil_div(bytes, size); }
@@ -87,7 +87,7 @@ class Planner {
   std::vector<Phase> phases() && { return std::move(phases_); }
 
  private:
-  // What the parts of a dimension run.
+  // Collective that the parts of a dimension run.
   struct Pass {
     CollectiveKind kind;
     Direction direction;

@@ -25,7 +25,7 @@
 
 namespace orrery::collectives {
 
-// How an all-reduce over several dimensions runs on one of them.
+// Part of one dimension in an all-reduce over several.
 enum class AllReduceBy : std::uint8_t {
   kShards,  // reduce-scatter on the way up, all-gather on the way down
   kRoot,    // reduce to the rank with coordinate 0, which alone goes on, and broadcast; whole on the last dimension
@@ -49,7 +49,7 @@ struct Phase {
   std::uint32_t root = 0;     // position of the line's root in its line: the root's coordinate on this axis
   std::uint32_t aligned = 0;  // a bit for each axis: only ranks with the root's coordinate on all of them take part
   bool descending = false;    // as Request::descending
-  // Of the data of its dimension it has part `part` of `parts`.
+  // Part `part` of `parts` of its dimension's data.
   std::uint32_t part = 0;
   std::uint32_t parts = 1;
   std::vector<std::uint32_t> after{};  // phases of the plan, all of them earlier ones, that a rank has behind it then
@@ -67,7 +67,7 @@ struct Phase {
 std::vector<Phase> plan_phases(CollectiveKind kind, std::span<const PlanAxis> axes, Bytes bytes,
                                std::span<const std::uint32_t> root = {}, std::span<const std::uint32_t> order = {});
 
-// Whether the rank at `coordinates` takes part in `phase`; `root` as given to plan_phases.
+// True if the rank at `coordinates` takes part in `phase`; `root` as given to plan_phases.
 bool participates(const Phase& phase, std::span<const std::uint32_t> coordinates, std::span<const std::uint32_t> root);
 
 }  // namespace orrery::collectives

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an algorithm provides for one kind: four pure functions of the layout. An algorithm is a `.cpp` that defines a
-// function from kind to Program, and one line in the table of algorithms.cpp.
+// Program of an algorithm for one kind of collective: four pure functions of the layout. An algorithm is a `.cpp` that
+// defines a function from kind to Program, and one line in the table of algorithms.cpp.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace orrery::collectives {
 struct Program {
   CollectiveKind kind;
   Split split;
-  // As the functions of Schedule with these names.
+  // Functions with the meaning of those of Schedule with the same names.
   std::uint32_t (*sends)(const Layout&, std::uint32_t rank);
   std::uint32_t (*receives)(const Layout&, std::uint32_t rank);
   Step (*step)(const Layout&, std::uint32_t rank, std::uint32_t index);
@@ -68,7 +68,7 @@ constexpr std::uint32_t ahead(const Layout& layout, std::uint32_t rank, std::uin
 constexpr std::uint32_t behind(const Layout& layout, std::uint32_t rank, std::uint32_t distance) {
   return ahead(layout, rank, layout.ranks - distance);
 }
-// How far ahead `to` is of `from`.
+// Distance from `from` up to `to` in the ring.
 constexpr std::uint32_t distance(const Layout& layout, std::uint32_t from, std::uint32_t to) {
   const std::uint32_t up = to >= from ? to - from : to + (layout.ranks - from);
   return layout.descending && up > 0 ? layout.ranks - up : up;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a group asks of a collective algorithm. Ranks here are positions in the group, 0 .. ranks-1.
+// Request of a group to a collective algorithm. Ranks here are positions in the group, 0 .. ranks-1.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +29,14 @@ struct Request {
   // all other kinds.
   std::vector<Bytes> bytes_of_rank;
 
-  // How many sends a rank may have in flight in the algorithms that know a window (`direct`); 0 is all of them at
-  // once, nothing is the algorithm's own choice.
+  // Number of sends that a rank may have in flight, for algorithms with a window (`direct`); 0: all at once; empty: the
+  // algorithm's choice.
   std::optional<std::uint32_t> window;
 
   // The other way round, from rank to rank - 1, in the algorithms of a ring.
   bool descending = false;
 
-  // Whether the largest messages of halving-doubling go to the nearest ranks, rather than to the farthest.
+  // True if halving-doubling sends its largest messages to the nearest ranks rather than to the farthest.
   bool nearest_first = false;
 };
 

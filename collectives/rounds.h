@@ -18,11 +18,11 @@ struct Rounds {
   std::vector<std::vector<std::uint32_t>> of_message;  // by rank and send, from 0; of the last of the schedules
 };
 
-// Of schedules of one group that run at once, as the two halves of a bidirectional ring. What switches add up or copy
-// on the way is one message to who receives it. Takes time and memory in the number of messages.
+// Rounds of schedules that one group runs at once, such as the two halves of a bidirectional ring. What switches add up
+// or copy on the way is one message to who receives it. Takes time and memory in the number of messages.
 Rounds rounds_of(std::span<const Schedule> schedules);
 
-// Of one that runs alone, or as both halves of an algorithm that has two (Algorithm::both_ways).
+// Rounds of a schedule that runs alone, or as both halves of an algorithm that has two (Algorithm::both_ways).
 Rounds rounds_of(const Algorithm& algorithm, Request request);
 
 }  // namespace orrery::collectives

@@ -29,7 +29,7 @@ class Schedule {
   std::uint32_t ranks() const { return layout_.ranks; }
   const Request& request() const { return request_; }
 
-  // How many messages `rank` sends and receives. No messages at all in a group of one.
+  // Number of messages that `rank` sends, and that it receives. No messages at all in a group of one.
   std::uint32_t sends(std::uint32_t rank) const;
   std::uint32_t receives(std::uint32_t rank) const;
 
@@ -57,10 +57,10 @@ class Schedule {
   // link carries what its messages share once, and every receiver has the sum of all that was sent.
   bool is_in_network() const;
 
-  // Which pieces that send carries, each once, for checking the meaning; simulation never asks, and a table does not
-  // say. In all_gather, gather,
-  // scatter, reduce_scatter and barrier piece p is the contribution or the result of rank p; in all_to_all piece
-  // source * ranks + destination; elsewhere the p-th part of the buffer, cut into piece_kinds() parts.
+  // Pieces that this send carries, each once, for checking the meaning; simulation never asks, and a table does not
+  // say. In all_gather, gather, scatter, reduce_scatter and barrier piece p is the contribution or the result of rank
+  // p; in all_to_all piece source * ranks + destination; elsewhere the p-th part of the buffer, cut into piece_kinds()
+  // parts.
   std::vector<PieceId> pieces(std::uint32_t rank, std::uint32_t index) const;
   PieceId piece_kinds() const;
 

@@ -9,7 +9,7 @@
 
 namespace orrery::collectives {
 
-// What the receiver does with a message: overwrite its copy or add to it.
+// Effect of a message on the receiver's copy: overwrite it or add to it.
 enum class Combine : std::uint8_t { kCopy, kReduce };
 
 // Receive slots [begin, end) of one rank.

@@ -31,7 +31,7 @@ inline constexpr std::array<CollectiveKind, 9> kAllCollectiveKinds = {
 std::string_view name_of(CollectiveKind kind);
 std::optional<CollectiveKind> collective_kind_named(std::string_view name);
 
-// Whether one member is the root: what it has goes to all, or what all have to it.
+// True if one member is the root: its data go to all, or the data of all go to it.
 constexpr bool is_from_root(CollectiveKind kind) {
   return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kScatter;
 }

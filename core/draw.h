@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is drawn by a law or a seed: the same on every platform, unlike the standard library's distributions.
+// Random draws by a law and a seed: the same on every platform, unlike those of the standard library's distributions.
 #pragma once
 
 #include <cmath>

@@ -21,14 +21,15 @@ namespace orrery {
 class EventSink {
  public:
   virtual void on_event(std::uint64_t payload) = 0;
-  // What a pending event is for has come apart: with what payloads it is to come for the new parts as well.
+  // Called when the owner of a pending event has split: appends the payloads with which the event is to come for the
+  // new parts as well.
   virtual void add_parts(std::uint64_t /*payload*/, std::vector<std::uint64_t>& /*parts*/) {}
 
  protected:
   ~EventSink() = default;
 };
 
-// What happens between the rounds of an instant.
+// Observer called between the rounds of an instant.
 class InstantObserver {
  public:
   // After each round of deliveries.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What can go wrong and how it is said. Wrong input is an InputError (exit 2, or 5 where all is right but the memory is
-// too small), a simulated system that cannot finish is a StuckError (exit 3), a bug is an assertion. The library never
+// Errors, and how they are told. Wrong input is an InputError (exit 2, or 5 where all is right but the memory is too
+// small), a simulated system that cannot finish is a StuckError (exit 3), a bug is an assertion. The library never
 // prints and never exits: problems are collected in Diagnostics and shown by the command line.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace orrery {
 
-// Where a problem stands. `line` and `column` count from 1; 0 means the file has no lines (a binary trace).
+// Location of a problem in a file. `line` and `column` count from 1; 0 means the file has no lines (a binary trace).
 struct Location {
   std::string file;
   int line = 0;
@@ -59,7 +59,7 @@ class InputError : public std::exception {
   InputError(Location where, std::string message, std::string hint = {});
 
   std::span<const Problem> problems() const { return problems_; }
-  // Whether the first problem, which may stand for all, is one of memory.
+  // True if the first problem, which stands for all, is one of memory.
   bool out_of_memory() const { return !problems_.empty() && problems_.front().out_of_memory; }
   const char* what() const noexcept override { return text_.c_str(); }
 

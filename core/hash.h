@@ -18,7 +18,7 @@ constexpr std::uint64_t mixed(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
-// Of a sequence: the order counts.
+// Hash of a sequence; the order counts.
 constexpr std::uint64_t hash_of(std::initializer_list<std::uint64_t> values) {
   std::uint64_t hash = values.size();
   for (const std::uint64_t value : values) hash = mixed(hash + mixed(value));

@@ -44,7 +44,7 @@ void in_parallel(std::size_t count, unsigned threads, const std::function<void(s
     try {
       while (others.size() + 1 < wanted) others.emplace_back(take_turns);
     } catch (const std::system_error&) {
-      // As many threads as the system gives; the answer is the same.
+      // The system gives no more threads; the work goes on with those there are, and the answer is the same.
     }
     take_turns();
   }

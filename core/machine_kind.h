@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What kind of machine a cluster is, as far as a communication library asks: the generation of its GPUs, how those of a
-// node reach one another, and what joins the nodes. Bandwidths and latencies are the fabric's; these are the facts that
-// a library decides by and that no bandwidth tells.
+// Properties of a cluster's machines that a communication library decides by: the generation of the GPUs, how those of
+// a node reach one another, and what joins the nodes. Bandwidths and latencies are the fabric's; these are the facts
+// that a library decides by and that no bandwidth tells.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-// Of NVIDIA's and AMD's GPUs; everything else, and what is not known, is kOther.
+// Architectures of NVIDIA's and AMD's GPUs; kOther is any other or an unknown one.
 enum class Architecture : std::uint8_t {
   kOther,
   kPascal,
@@ -26,7 +26,7 @@ enum class Architecture : std::uint8_t {
   kCdna3,
 };
 
-// How most GPUs of a node reach one another. kPcie: peer to peer; kHost: by copies through the host's memory.
+// Way in which most GPUs of a node reach one another. kPcie: peer to peer; kHost: by copies through the host's memory.
 enum class NodeLinkKind : std::uint8_t { kOther, kNvlink, kXgmi, kPcie, kHost };
 
 // kEfaV2: the second generation of the Elastic Fabric Adapter and those after it. kEthernet: without RDMA.
@@ -42,7 +42,7 @@ enum class NetworkKind : std::uint8_t {
   kEthernet,
 };
 
-// What joins the devices of a node, and the nodes.
+// Interconnects within a node and between nodes.
 struct InterconnectKind {
   NodeLinkKind within = NodeLinkKind::kOther;
   bool multicast = false;  // switches of the node copy messages and add them up on the way (NVLS)
@@ -59,7 +59,8 @@ struct MachineKind : InterconnectKind {
   bool operator==(const MachineKind&) const = default;
 };
 
-// What nodes of several kinds, which are joined alike, have together: the oldest architecture, and what all can.
+// Properties common to several kinds of nodes that are joined alike: the oldest architecture, and the features that all
+// have.
 MachineKind common_machine(std::span<const MachineKind> machines);
 
 // "ampere", "nvlink", "efa-v1", "other": the words of configurations.

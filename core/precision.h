@@ -19,7 +19,7 @@ inline constexpr std::array kAllPrecisions = {Precision::kFp64, Precision::kFp32
 
 std::string_view name_of(Precision precision);  // "fp64", "fp32", ...
 std::vector<std::string> precision_names();     // in the order of kAllPrecisions
-// What one number occupies in memory; tf32 is stored as fp32.
+// Size of one number in memory; tf32 is stored as fp32.
 Bytes size_of(Precision precision);
 // Products alone take one-byte operands: what is around them, and their results, stay in two bytes (bf16).
 bool is_of_products_only(Precision precision);

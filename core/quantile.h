@@ -7,8 +7,8 @@
 
 namespace orrery {
 
-// Of `count` values in ascending order, at least one, the place of the least that `percent` % of them do not exceed
-// (nearest rank).
+// Index of the `percent`-th percentile among `count` >= 1 values in ascending order (nearest rank): the least value
+// that `percent` % of them do not exceed.
 constexpr std::size_t place_of_percentile(std::size_t percent, std::size_t count) {
   return std::max<std::size_t>((count * percent + 99) / 100, 1) - 1;
 }

@@ -23,7 +23,7 @@ class Slab {
     return number;
   }
 
-  // What is there stays as it is until the number is used again.
+  // The contents stay until the number is used again.
   void release(std::uint32_t number) { free_.push_back(number); }
 
   T& operator[](std::uint32_t number) { return items_[number]; }

@@ -18,7 +18,7 @@ constexpr std::size_t kSuggestions = 8;
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// What makes no difference to a reader left out.
+// Name without the characters that make no difference to a reader.
 std::string plain(std::string_view name) {
   std::string letters;
   for (const char c : name)
@@ -117,7 +117,7 @@ std::string name_within(const std::string& word, std::span<const std::string> ca
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates) {
   if (word.size() > kLongestWord) return {};
   std::string best;
-  // Of a short word hardly anything would be left.
+  // A short word allows one difference only; with more, any word would match it.
   const std::size_t most = word.size() < 4 ? 1 : std::max<std::size_t>(2, word.size() / 3);
   std::size_t best_distance = most + 1;
   for (const std::string& candidate : candidates) {

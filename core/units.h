@@ -71,19 +71,19 @@ constexpr Duration time_at_rate(std::int64_t amount, std::int64_t rate) {
 
 }  // namespace detail
 
-// How long `bytes` take at `bandwidth`, rounded up to a picosecond: the one transfer-time function of all models.
+// Transfer time of `bytes` at `bandwidth`, rounded up to a picosecond: the one function that all models use.
 constexpr Duration operator/(Bytes bytes, Bandwidth bandwidth) {
   return detail::time_at_rate(bytes.count(), bandwidth.count());
 }
 
-// What is left of a nominal bandwidth, rounded down to a byte per second, but at least one: a link's rate in
-// simulations.
+// Effective bandwidth, a link's rate in simulations: nominal times efficiency, rounded down to a byte per second, but
+// at least one.
 constexpr Bandwidth operator*(Bandwidth nominal, Efficiency efficiency) {
   const Int128 rate = Int128{nominal.count()} * efficiency.count() / kFullEfficiency.count();
   return Bandwidth(rate < 1 ? 1 : static_cast<std::int64_t>(rate));
 }
 
-// How long `flops` take at `rate`, rounded up to a picosecond.
+// Time that `flops` take at `rate`, rounded up to a picosecond.
 constexpr Duration operator/(Flops flops, FlopRate rate) { return detail::time_at_rate(flops.count(), rate.count()); }
 
 // One part of an n-way split: ceil(S / n), on every rank, so that one odd byte does not tell ranks apart.

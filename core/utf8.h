@@ -10,7 +10,7 @@ namespace orrery {
 // Length of the well-formed UTF-8 sequence at the start of `text`, which is not empty; 0 if there is none.
 std::size_t utf8_length(std::string_view text);
 
-// Whether a text is well-formed UTF-8 throughout (Unicode 15, table 3-7).
+// True if the whole text is well-formed UTF-8 (Unicode 15, table 3-7).
 bool is_utf8(std::string_view text);
 
 // Offset of the first byte that no text has (a control character other than tab and line breaks, or malformed UTF-8);

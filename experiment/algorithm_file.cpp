@@ -28,8 +28,8 @@ struct Scale {
   std::uint64_t whole = 1;   // weight of Request::bytes
 };
 
-// What all messages of a collective of S bytes come to if none carries what its receiver's result does not need, as
-// factor / divisor * S: so much that a graph of which nobody says its size was written for.
+// Least traffic of a collective of S bytes, as factor / divisor * S, if no message carries what its receiver's result
+// does not need. It is the size that a graph without a stated size was written for.
 std::pair<std::uint64_t, std::uint64_t> least_traffic(CollectiveKind kind, std::uint64_t ranks) {
   switch (kind) {
     case CollectiveKind::kAllReduce:

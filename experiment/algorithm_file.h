@@ -13,10 +13,10 @@
 
 namespace orrery::experiment {
 
-// Whether a word where an algorithm is expected is a path: it has a '/', or ends in .xml, or in .et and the like.
+// True if a word given as an algorithm is a path: it has a '/', or ends in .xml, or in .et and the like.
 bool names_algorithm_file(std::string_view word);
 
-// Whether it names Chakra graphs, and not a file of XML.
+// True if the path names Chakra graphs rather than a file of XML.
 bool is_of_graphs(const std::string& path);
 
 // Reads and checks the algorithm in `path`: a file of XML, or the prefix of the traces of all ranks (or one of their

@@ -28,7 +28,7 @@ struct CheckedConfig {
   std::string job{};                   // of an experiment: "gpt3-13b of 12.9 B parameters, 16 ranks on 16 devices"
 };
 
-// Whether `file` is a configuration rather than a trace: by its ending, or, for .json, by its keys.
+// True if `file` is a configuration rather than a trace: by its ending, or, for .json, by its keys.
 bool is_configuration(const std::string& file, const ConfigFiles& files);
 
 // Reads `file`, with `settings` (a.b=v) applied, as what it is; of an experiment also the traces, and whether its ranks
@@ -41,9 +41,9 @@ CheckedConfig check_config(const std::string& file, const std::vector<std::strin
 Bytes nccl_send_buffer(const ConfigFiles& files);
 Bytes send_buffer_of(const collectives::NcclConstants& constants);
 
-// Whether a job can finish at all: a simulation of it in which nothing takes time. Who waits for whom does not depend
-// on times (system/stuck_report.h), so that it ends as every simulation of the job with this `send_buffer` does.
-// Throws StuckError, with who waits for whom, when ranks are left that can never finish.
+// Check that a job can finish: a simulation of it in which nothing takes time. Who waits for whom does not depend on
+// times (system/stuck_report.h), so that it ends as every simulation of the job with this `send_buffer` does. Throws
+// StuckError, with who waits for whom, when ranks are left that can never finish.
 void check_order(const workload::Job& job, const workload::Matching& matching, Bytes send_buffer,
                  const system::SimulationProgress& progress = {});
 

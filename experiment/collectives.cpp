@@ -368,7 +368,7 @@ void check_algorithms(std::span<const NamedAlgorithms> named, std::span<const Di
   }
 }
 
-// Whether some collective runs in the switches, by name or by default.
+// True if some collective runs in the switches, by name or by default.
 bool runs_in_network(const system::CollectiveOptions& options) {
   for (const CollectiveKind kind : kAllCollectiveKinds) {
     const std::vector<collectives::Algorithm>& named = options.algorithms[static_cast<std::size_t>(kind)];

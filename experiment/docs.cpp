@@ -137,7 +137,7 @@ std::vector<KeyDescription> by_chapter_below(std::vector<KeyDescription> keys) {
   return sorted;
 }
 
-// Where a heading of Markdown is linked to.
+// Anchor by which links reach a heading of Markdown.
 std::string anchor_of(std::string_view title) {
   std::string anchor;
   for (const char c : title) {
@@ -149,7 +149,7 @@ std::string anchor_of(std::string_view title) {
   return anchor;
 }
 
-// Where the keys stand if that is several places: `a`, `b`. Without the dot at their ends.
+// Text of several places of keys: `a`, `b`. Without the dot at their ends.
 std::string places_text(std::span<const std::string_view> places) {
   std::string text;
   for (const std::string_view place : places)

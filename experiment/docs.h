@@ -13,7 +13,7 @@ namespace orrery::experiment {
 // docs/config.md: every key with type, range, default and meaning, in chapters. `sweep`: the keys of a sweep file.
 std::string configuration_docs(const ConfigFiles& files, std::span<const KeyDescription> sweep);
 
-// Where the documents have a key of an experiment.
+// Place of an experiment's key in the documents.
 struct DocumentedKey {
   std::string_view chapter;
   std::string_view place;  // "cluster.node.device.": the part of the path that the chapter stands for

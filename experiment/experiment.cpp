@@ -14,7 +14,7 @@
 namespace orrery::experiment {
 namespace {
 
-// What reading fills in; an Experiment once all of it is there.
+// Keys collected while an experiment is read; an Experiment once all of them are there.
 struct ExperimentKeys {
   std::vector<system::DeviceSpec> devices;  // by type of nodes
   std::optional<network::Fabric> fabric;
@@ -119,7 +119,7 @@ std::vector<MachineKind> machines_of(const ExperimentKeys& experiment) {
   return machines;
 }
 
-// What shares a library of collectives.
+// Maker of the GPUs, all of which share a library of collectives.
 std::string_view maker_of(Architecture architecture) {
   if (architecture == Architecture::kOther) return "no GPU that Orrery knows";
   return architecture >= Architecture::kCdna2 ? "AMD" : "NVIDIA";
@@ -191,8 +191,8 @@ void check_dimensions(Section& section, const ExperimentKeys& experiment) {
   check_algorithms(experiment.algorithms, dimensions, section.context().diagnostics());
 }
 
-// What says how many devices there are, in the user's own words: `nodes`, that of a cluster written out, or the name of
-// the cluster.
+// Locates what sets the number of devices, in the user's own words: `nodes`, that of a cluster written out, or the name
+// of the cluster.
 void locate_devices(const Section& section, ExperimentKeys& experiment) {
   const ConfigValue* cluster = section.value("cluster");
   if (cluster == nullptr) return;
@@ -234,7 +234,7 @@ void read_perturb(Section& section, ExperimentKeys& experiment) {
   });
 }
 
-// Of a tree in which every key stands, whether anybody has set it or not.
+// Marks a tree in which every key stands, whether anybody has set it or not.
 constexpr const char* kResolved = "resolved";
 
 bool is_resolved(const ConfigValue& root) {
@@ -370,7 +370,7 @@ void check_sharing(Section& section, const ExperimentKeys& experiment) {
                     "share them: network.model: flow");
 }
 
-// What people write without the sections that it is in.
+// Names that people write without the sections around them.
 constexpr std::array<Section::OtherName, 6> kOtherKeys = {{
     {"tp", "workload.parallel.tensor"},
     {"pp", "workload.parallel.pipeline"},

@@ -23,7 +23,7 @@ namespace orrery::experiment {
 
 enum class PlacementKind : std::uint8_t { kPacked, kStrided, kRandom, kList };
 
-// Which device each rank runs on.
+// Placement: the device that each rank runs on.
 struct Placement {
   PlacementKind kind = PlacementKind::kPacked;
   std::uint64_t seed = 0;           // kRandom

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether a training job fits its devices' memory, and what would fit if it does not.
+// Check that a training job fits its devices' memory, with changes that would make it fit.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -22,7 +22,7 @@ struct Alternative {
   workload::TrainingSpec training;
 };
 
-// What may be changed of a job, the least costly first.
+// Changes of a job that save memory, the least costly first.
 class Alternatives {
  public:
   explicit Alternatives(const workload::TrainingSpec& training) : training_(training) {}
@@ -115,7 +115,7 @@ Bytes largest(const std::vector<workload::MemoryNeed>& needs) {
   return most;
 }
 
-// Of several that fit and say the same of one key, the first is enough.
+// One change per key is enough: true if an earlier one that fits has the same key.
 bool is_like(const std::string& text, const std::vector<std::string>& others) {
   const std::string key = text.substr(0, text.find(':'));
   return std::ranges::any_of(others, [&](const std::string& other) { return other.starts_with(key + ":"); });
@@ -198,14 +198,14 @@ struct CheckedJob {
   std::span<const DeviceId> placement;  // empty where there is one type of devices
 };
 
-// Of several jobs says which.
+// Names the job too if there are several.
 std::string rank_text(const Experiment& experiment, const CheckedJob& job, const Fit& fit) {
   const std::uint32_t rank = job.first_rank + fit.ranks.front();
   return experiment.jobs.size() > 1 ? fmt::format("rank {}, of job '{}',", rank, printable(job.source.name))
                                     : fmt::format("rank {}", rank);
 }
 
-// What fits by its arithmetic may still run out of memory.
+// Warns if a job fits by its arithmetic but may still run out of memory.
 void warn_where_tight(const Experiment& experiment, const CheckedJob& job, std::span<const workload::MemoryNeed> needs,
                       std::span<const Fit> fits, Diagnostics& diagnostics) {
   const auto excess = [&](const Fit& fit) {

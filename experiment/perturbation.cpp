@@ -90,7 +90,7 @@ std::optional<NumberRange> range_of(std::string_view text) {
 
 constexpr std::uint32_t kUnknown = UINT32_MAX;
 
-// Of ranks or nodes, `what` in messages. There are `end` nodes, or devices for as many ranks.
+// Reads slow ranks or nodes; `what` names them in messages. There are `end` nodes, or devices for as many ranks.
 template <class Number>
 void read_slow_ones(const ConfigEntry& entry, Section& section, std::string_view what, std::uint32_t end,
                     std::map<Number, system::RankPerturbation>& all) {
@@ -224,7 +224,7 @@ std::optional<network::BackgroundTraffic> read_traffic(Section& section) {
   return section.sound() ? std::optional(traffic) : std::nullopt;
 }
 
-// What a name of links is given.
+// Fault of the links of one name.
 struct LinkFault {
   Efficiency share = kFullEfficiency;
   Duration latency{};

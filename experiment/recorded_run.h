@@ -24,18 +24,18 @@ bool is_result(const std::string& path, const ConfigFiles& files);
 // are not to be found: from the working directory, from that of the recorded run, or from a folder around the document.
 std::optional<RecordedRun> load_recorded_run(const std::string& path, const ConfigFiles& files);
 
-// Whether it is a document that orrery wrote, and not a configuration.
+// True for a document that orrery wrote, as opposed to a configuration.
 bool is_document(const ConfigValue& root);
 
-// Whether the file is a profile of torch.profiler, or a PyTorch execution trace.
+// True if the file is a profile of torch.profiler or a PyTorch execution trace.
 bool is_profile_file(const std::string& path);
 
-// What `file` holds: an experiment, that of a result, or one that replays a profile. Problems go to `diagnostics` or
-// are thrown as InputError.
+// Configuration in `file`: an experiment, that of a result, or one that replays a profile. Problems go to `diagnostics`
+// or are thrown as InputError.
 ConfigValue load_configuration(const std::string& file, const ConfigFiles& files, Diagnostics& diagnostics);
 
-// What a run of it was made from. `made`: what this program says of itself. A data file that has changed since is a
-// warning.
+// Source of a run of the recorded experiment. `made`: what this program says of itself. A data file that has changed
+// since is a warning.
 report::ResultSource source_of(const RecordedRun& recorded, const report::ResultSource& made, Diagnostics& diagnostics);
 
 }  // namespace orrery::experiment

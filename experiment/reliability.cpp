@@ -87,7 +87,7 @@ double read_required_time(Section& section, std::string_view key, double least, 
 
 constexpr double kLeastMtbf = 1, kLeastInterval = 1e-12;
 
-// Of two ways to say the same, the one of the command line wins over that of the file.
+// The command line's way of setting a value wins over another way in the file.
 void prefer_options(Section& section) {
   const auto is_option = [&](const char* key) { return section.where(key).file.starts_with("--set "); };
   if (!section.has("time") || !section.has("bandwidth") || is_option("time") == is_option("bandwidth")) return;

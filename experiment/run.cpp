@@ -118,7 +118,7 @@ void warn_of_idle_switches(const Experiment& experiment, const workload::Job& jo
                   fmt::join(kinds, ", ")));
 }
 
-// What the fixed library does otherwise than the configuration lets expect.
+// Warns of surprising behaviour of the fixed library with this configuration.
 void warn_of_collectives(const Experiment& experiment, const workload::Job& job, const workload::Matching& matching,
                          std::span<const DeviceId> placement, Diagnostics& diagnostics) {
   if (experiment.simulation.collectives.library != nullptr) return;
@@ -164,7 +164,7 @@ bool takes_measured_times(const WorkloadSource& workload, const workload::Job& j
   });
 }
 
-// What is asked of a run beside its result.
+// Requests to a run beside its result.
 struct Wanted {
   std::span<const report::RankChoice> ranks{};  // that will be written
   bool path = false;
@@ -192,7 +192,7 @@ report::CriticalPath find_path(const Experiment& experiment, const ExperimentJob
   return path;
 }
 
-// Of all ranks that a timeline shows, so many changes at most.
+// Most changes of link rates in a timeline, over all ranks shown.
 constexpr std::size_t kMostLinkRates = 8'000;
 
 std::vector<report::RankLinkRates> find_link_rates(const workload::Job& job, const system::SimulationTotals& totals,

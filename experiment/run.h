@@ -34,7 +34,7 @@ struct Run {
   std::vector<report::RankLinkRates> link_rates;  // if it was asked for
 };
 
-// What is being done, and how much of it is.
+// Called with the current activity and its progress.
 using RunProgress = std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
 
 struct RunRequest {

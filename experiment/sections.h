@@ -30,8 +30,8 @@ namespace orrery::experiment {
 
 // --- cluster
 
-// What of a cluster this layer reads: the devices, one for each type of nodes, and constants of a library measured on
-// the cluster. Both are filled in while the cluster is read, and outlive the result.
+// Readers of the cluster's parts that belong to this layer: the devices, one for each type of nodes, and constants of a
+// library measured on the cluster. Both are filled in while the cluster is read, and outlive the result.
 network::ClusterReaders cluster_parts(std::vector<system::DeviceSpec>& devices,
                                       collectives::NcclConstantList& measured);
 
@@ -105,7 +105,7 @@ system::Perturbation read_perturbation(Section& perturb, system::NetworkModel mo
 
 enum class FailureUnit : std::uint8_t { kDevice, kNode, kJob };
 
-// How often what a job runs on fails, and what that takes: `orrery goodput`.
+// Reliability of the hardware: how often it fails, and what a failure costs (`orrery goodput`).
 struct Reliability {
   double mtbf = 0;  // seconds; of one device or node, or of the job as a whole
   FailureUnit per = FailureUnit::kDevice;
@@ -120,7 +120,7 @@ Reliability read_reliability(Section& section);
 
 // --- collectives
 
-// How many algorithms a list of `collectives.algorithms` names, and where it stands.
+// Number of algorithms in a list of `collectives.algorithms`, and its location.
 struct NamedAlgorithms {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   std::size_t count = 0;
@@ -135,7 +135,7 @@ struct DimensionKind {
   bool joins_nodes = false;
 };
 
-// What the library follows from where the configuration does not name it.
+// Facts that determine the library if the configuration does not name it.
 struct LibraryHints {
   std::optional<collectives::LibraryKind>
       machine;  // what its collectives run on; nothing: not known, for want of a sound cluster

@@ -52,7 +52,7 @@ report::DevicesInUse devices_in_use(const Experiment& experiment, const Experime
   return devices;
 }
 
-// Of a job by itself, among those of all jobs.
+// Options of one job by itself, cut from those of all jobs.
 system::SimulationOptions part_of(const system::SimulationOptions& options, const ExperimentJob& job,
                                   const WorkloadSource& workload) {
   system::SimulationOptions part = options;

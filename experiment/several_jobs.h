@@ -12,11 +12,11 @@
 
 namespace orrery::experiment {
 
-// What a simulation of `jobs`, all of the experiment, is told.
+// Options of a simulation of `jobs`, all of them of the experiment.
 system::SimulationOptions simulation_options(const Experiment& experiment, std::span<const ExperimentJob> jobs);
 
-// What a training job is measured by, from the time that all of its iterations took. `totals` and `log` may be of
-// several jobs, among whose ranks those of `job` are.
+// Figures of a training job from the time that all of its iterations took. `totals` and `log` may be of several jobs,
+// among whose ranks those of `job` are.
 report::TrainingFigures figures_of(const Experiment& experiment, const WorkloadSource& workload,
                                    const ExperimentJob& job, Duration iterations,
                                    const system::SimulationTotals& totals, const report::OperationLog& log);

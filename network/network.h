@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long a message takes: the interface that each link-sharing model implements and that the system layer uses.
+// Interface of the link-sharing models, which the system layer asks how long a message takes.
 #pragma once
 
 #include <array>
@@ -21,9 +21,9 @@ struct MessagePart {
   PathId path{};
 };
 
-// Where a message stands among others that come to a link with it: the devices that it goes between (of a group, its
-// first and its last), then its communicator, by the order in the job, and what it is in the programs of these ranks.
-// Different for any two messages; nothing in it depends on the order of events.
+// Key that orders messages reaching a link together: the devices at its ends (for a group, its first and last), then
+// its communicator by order in the job, then its place in the programs of these ranks. Different for any two messages;
+// nothing in it depends on the order of events.
 using MessagePlace = std::array<std::uint64_t, 6>;
 
 // Whoever sends messages hears what becomes of them. `id` is what it gave them in Network::start().
@@ -37,14 +37,15 @@ class MessageRecipient {
   virtual void on_released(std::uint32_t id) = 0;
   // The last byte has arrived at the receiver: after on_released, unless that was predicted.
   virtual void on_arrived(std::uint32_t id) = 0;
-  // Of a message that may be predicted: told in settle(). on_released() will not be called, but for:
+  // Called in settle() for a message whose release can be predicted; on_released() will then not be called, unless
+  // on_delayed() is.
   virtual void on_release_predicted(std::uint32_t id, Time release);
-  // What was predicted will not be, since the message shares its links now; on_released() will be called.
+  // Withdraws a prediction, since the message shares its links now; on_released() will be called.
   virtual void on_delayed(std::uint32_t id);
-  // What a message under way has come apart into, itself first. Asked during Network::split() and
+  // Messages into which one under way has split, itself first. Asked during Network::split() and
   // Engine::split_pending(), any number of times.
   virtual std::span<const MessagePart> parts_of(std::uint32_t id);
-  // Of a message under way. Asked by a model in which messages queue.
+  // Place of a message under way. Asked by a model in which messages queue.
   virtual MessagePlace place_of(std::uint32_t id) const;
 
   // For models, the events of a message, and the one rule by which messages end: released `transfer` from now, arrived
@@ -95,8 +96,7 @@ class Network {
   Network& operator=(const Network&) = delete;
   virtual ~Network() = default;
 
-  // Whether messages that are started at one instant and are alike in all else take the same time, so that ranks can be
-  // folded.
+  // True if messages started at one instant that are alike in all else take the same time, so that ranks can be folded.
   virtual bool keeps_messages_alike() const { return true; }
 
   // The path between two devices: computed once, O(1) afterwards. A device's path to itself is empty.
@@ -122,7 +122,7 @@ class Network {
   virtual Time start(const Message& message) = 0;
   static constexpr Time kNotPredicted = Time::max();
 
-  // Whether links stay as they are, so that what happened may be repeated at another time.
+  // True if links stay as they are, so that a recorded stretch may be repeated at another time.
   bool is_steady() const { return fabric_.is_steady(); }
 
   // Counts messages of `bytes` that were sent on a path one after the other, by a caller that knows their times because
@@ -139,7 +139,7 @@ class Network {
   // No round is left in this instant: where models that share links solve.
   virtual void settle() = 0;
 
-  // Of all messages started so far, by LinkId.
+  // Usage of each link by all messages started so far, by LinkId.
   virtual std::vector<LinkUsage> link_usage() const = 0;
 
  protected:

@@ -33,8 +33,8 @@ struct LinkShare {
   auto operator<=>(const LinkShare&) const = default;
 };
 
-// What a group of messages puts on a link in all; or each of `copies` such groups. The group has the part of the link's
-// bandwidth that `connections` messages have.
+// Total bytes that a group of messages puts on a link, or that each of `copies` such groups does. The group has the
+// part of the link's bandwidth that `connections` messages have.
 struct LinkLoad {
   LinkId link{};
   Bytes bytes{0};  // > 0
@@ -45,7 +45,7 @@ struct LinkLoad {
   auto operator<=>(const LinkLoad&) const = default;
 };
 
-// How fast the load goes when the link carries it and its copies, and nothing else; and how long that takes.
+// Rate of the load, and its transfer time, when the link carries it and its copies only.
 Bandwidth rate_alone(const Fabric& fabric, const LinkLoad& load);
 Duration transfer_alone(const Fabric& fabric, const LinkLoad& load);
 
@@ -87,9 +87,9 @@ class PathTable {
   // The same, valid until the next call.
   std::span<const LinkId> links(PathId path) { return links(path, route_); }
 
-  // Of a class; empty for the path of a pair.
+  // Link shares of a class; empty for the path of a pair.
   std::span<const LinkShare> shares(PathId path) const;
-  // What a group puts on each link; in the order of links().
+  // Load of a group on each link, in the order of links().
   struct GroupLoad {
     LinkLoad load;
     Duration transfer{};  // alone on the link, with its copies
@@ -106,7 +106,7 @@ class PathTable {
   Duration send(PathId path, Bytes bytes, std::int64_t messages = 1);
   // Counts groups; returns how long one takes if each link carries it and its copies, and nothing else.
   Duration send_group(PathId path, std::int64_t groups = 1);
-  // What `parent` carried so far, `link` did as well.
+  // Splits links: `link` inherits what `parent` has carried so far.
   void split(std::span<const LinkSplit> links);
   // Adds all that was sent to the links that it crossed.
   void add_sent(std::vector<LinkUsage>& usage) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a rank's time went. The parts are disjoint and sum to the iteration time, to the picosecond.
+// Breakdown of a rank's time. The parts are disjoint and sum to the iteration time, to the picosecond.
 #pragma once
 
 #include <array>

@@ -32,7 +32,7 @@ using system::OperationRecord;
 using workload::ExecutionGraph;
 using workload::NodeKind;
 
-// Whether operations of one rank keep each other waiting without a word in its graph.
+// True if operations of one rank keep each other waiting without a dependency in its graph.
 bool shares_stream(const ExecutionGraph& graph, NodeId a, NodeId b) {
   return graph.kind(a) == graph.kind(b) && graph.stream(a) == graph.stream(b);
 }
@@ -203,14 +203,14 @@ class Walk {
     go_on(*history(rank_).of_node(end.node), operation.moving);
   }
 
-  // With what let `operation` begin, at `time`.
+  // Continues with the operation that let `operation` begin, at `time`.
   void go_on(const OperationRecord& operation, Time time) {
     now_ = time;
     operation_ = released_by(&operation);
   }
 
-  // Of what ended on the rank now, what `operation` waited for: one before it in the graph, else one of its stream,
-  // else any; null: nothing, it was there from the start. Without an operation the last of all.
+  // Operation that ended on the rank now and for which `operation` waited: one before it in the graph, else one of its
+  // stream, else any; null if it could start from the beginning. Without an operation: the last of all.
   const OperationRecord* released_by(const OperationRecord* operation) {
     const RankHistory& past = history(rank_);
     const Predecessors* predecessors = operation == nullptr ? nullptr : &this->predecessors(rank_);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Why a job takes as long as it does: the chain of operations, across ranks, that ends with the last finish, each of
-// which released the next. Nothing beside it matters for the time, until it is slower by its slack; what is on it
-// does.
+// Critical path of a job: the chain of operations, across ranks, that ends with the last finish, each of which released
+// the next. Nothing beside it matters for the time, until it is slower by its slack; what is on it does.
 //
 // It is found from the end: an operation began when something on its rank ended that it depends on, or that was on its
 // stream; a collective moved when its last member came, and the chain goes on with that member; a message is on its
@@ -24,7 +23,7 @@
 
 namespace orrery::report {
 
-// What of the path went by on ranks of one class.
+// Share of the path that went by on ranks of one class.
 struct PathOfRank {
   RankId rank{};  // that stands for them
   Duration time{};
@@ -32,7 +31,7 @@ struct PathOfRank {
   Duration late{};     // of it, before its first operation
 };
 
-// What of the path moved over a link.
+// Share of the path that moved over a link.
 struct PathOfLink {
   LinkId link{};
   Duration moving{};   // as fast as the link carries the step's part alone
@@ -62,7 +61,7 @@ CriticalPath critical_path(const workload::Job& job, const OperationLog& log, st
 
 // "critical path of 27.09 s: ...", what it is made of, where it went by, and its longest operations.
 std::string critical_path_text(const CriticalPath& path, const Result& result);
-// What stands under "critical_path", "critical_operations" and "critical_ranks" in the document "orrery.result/1".
+// Adds "critical_path", "critical_operations" and "critical_ranks" to the document "orrery.result/1".
 void add_critical_path(const CriticalPath& path, const Result& result, nlohmann::ordered_json& document);
 
 }  // namespace orrery::report

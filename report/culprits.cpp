@@ -26,7 +26,7 @@ constexpr double kLeastCost = 0.005;    // of the time
 constexpr double kLeastBeside = 0.1;    // of the first one's cost
 constexpr double kLeastSlower = 1.005;  // than the peers
 
-// Of one name there may be culprits of several kinds: a rank that is slow and late.
+// Kinds of culprits; one name can have several: a rank that is slow and late.
 enum class Kind : std::uint8_t { kLate, kRanks, kLink, kLinks };
 
 std::string percent(double share) {
@@ -65,7 +65,7 @@ class Peers {
   Duration compute(RankId rank) const { return result_.classes[result_.class_of_rank[index_of(rank)]].compute; }
   // The first of those that compute as long as the median of the rank's peers.
   RankId usual(RankId rank) const { return usual_.at(key(rank)); }
-  // How many times as long as that it computes.
+  // Ratio of the rank's computing time to the usual one.
   double slowness(RankId rank) const {
     const Duration usual_time = compute(usual(rank));
     return usual_time > Duration::zero() ? seconds(compute(rank)) / seconds(usual_time) : 1;
@@ -144,7 +144,7 @@ class Search {
     }
   }
 
-  // That the configuration makes it slower by.
+  // Factor by which the configuration slows the rank.
   double factor(RankId rank) const {
     const auto found = source_.perturbation.ranks.find(rank);
     return found == source_.perturbation.ranks.end() ? 1 : static_cast<double>(found->second.compute.count()) / 1e6;
@@ -180,7 +180,7 @@ class Search {
   }
 
   std::string why_slow(RankId rank, double slowness, const Peers& peers) const {
-    // Where most peers are slowed alike, only the configuration tells.
+    // If most peers are slowed alike, only the configuration tells.
     const std::string_view than = peers.slowness(rank) < kLeastSlower ? "if nothing slowed it" : "on peers";
     std::string text = slowness < 2 ? fmt::format("computing takes {} longer than {}", percent(slowness - 1), than)
                                     : fmt::format("computing takes {:.1f} times as long as {}", slowness, than);
@@ -190,7 +190,8 @@ class Search {
     return most.empty() ? text : fmt::format("{}, most of it in '{}'", text, printable(most, 40));
   }
 
-  // Of the operations that compute, the layers of a model together, what takes longer on the one rank.
+  // Largest difference among computing operations: the one that takes longer on this rank, with equal operations of a
+  // model's layers counted together.
   std::string largest_difference(RankId rank, RankId usual) const {
     std::map<std::string, Duration> differences;
     const auto take = [&](RankId of, int sign) {
@@ -206,7 +207,7 @@ class Search {
     return most == differences.end() || most->second <= Duration::zero() ? "" : most->first;
   }
 
-  // What is left of the bandwidth that links have by nature.
+  // Share of its nominal bandwidth that a link still has.
   double share_left(const network::Link& link) const {
     const Bandwidth usual = link.nominal * link.efficiency;
     return static_cast<double>(link.bandwidth.count()) / static_cast<double>(usual.count());
@@ -270,7 +271,7 @@ class Search {
 
   double busy(LinkId link) const { return seconds(source_.usage[index_of(link)].busy) / whole(); }
 
-  // Where switches take longer for what devices and NICs send than these do.
+  // Finds switches that take longer for the traffic of devices and NICs than these do.
   void find_saturated_links() {
     std::map<std::string, PathOfLink> classes;
     for (const PathOfLink& one : path_.links) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What on the critical path is worse than its like: a slow or late rank, a node, a link that has lost bandwidth, links
-// between switches that take longer than those of the devices and NICs below them. Of a job in which all are alike
-// nothing is named: then the path says what takes the time, and nobody is to blame.
+// Culprits on the critical path, worse than their like: a slow or late rank, a node, a link that has lost bandwidth,
+// links between switches that take longer than those of the devices and NICs below them. Of a job in which all are
+// alike nothing is named: then the path says what takes the time, and nobody is to blame.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@
 
 namespace orrery::report {
 
-// Of the same run as the path. All outlive the call.
+// Data of the run that the path is from. All outlive the call.
 struct CulpritSource {
   const workload::Job& job;
   const network::Fabric& fabric;

@@ -70,7 +70,7 @@ class OperationLog final : public system::SimulationObserver {
       at = last;
     }
   }
-  // How many operations of() gives.
+  // Number of operations that of() gives.
   std::size_t count(RankId rank) const { return log_of(rank).operations; }
   std::size_t ranks() const { return number_.size(); }
 

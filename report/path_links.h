@@ -24,7 +24,7 @@
 
 namespace orrery::report {
 
-// What of a step is whose.
+// Links of a step and their users.
 struct StepLinks {
   std::optional<LinkId> slowest;  // none if nothing was sent
   Duration moving{};              // as long as that link takes for its part alone
@@ -34,7 +34,7 @@ struct StepLinks {
   Duration waiting{};            // the rest of the step
 };
 
-// What a step puts on all links of a class, in bytes; of a collective the share of one of its members.
+// Bytes of a step on all links of a class; for a collective, the share of one of its members.
 struct ClassBytes {
   std::uint16_t link_class = 0;
   double bytes = 0;
@@ -49,16 +49,16 @@ class PathLinks {
 
   const network::Fabric& fabric() const { return fabric_; }
   const workload::Matching& matching() const { return matching_; }
-  // Of a call of a communicator that moved for `time`.
+  // Links of a communicator's call that moved for `time`.
   StepLinks of_call(GroupId group, std::uint32_t call, Duration time);
-  // Of a message that was on its way for `time`.
+  // Links of a message that was on its way for `time`.
   StepLinks of_message(RankId from, RankId to, Bytes bytes, Duration time);
   // By ascending class.
   std::span<const ClassBytes> bytes_of_call(GroupId group, std::uint32_t call);
   std::vector<ClassBytes> bytes_of_message(RankId from, RankId to, Bytes bytes) const;
 
  private:
-  // What a step would take alone.
+  // Demand of a step that runs alone.
   struct Demand {
     std::optional<LinkId> slowest;
     Duration moving{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which ranks the tables of `run --out` hold.
+// Ranks that the tables of `run --out` contain.
 #pragma once
 
 #include <cstddef>

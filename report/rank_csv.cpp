@@ -55,7 +55,7 @@ class OperationLines {
     return labels_->trace_id(op.node) + (op.number - graph_->number(op.node));
   }
 
-  // What all ranks with the graph say of its nodes: name, kind.
+  // Takes up what all ranks with the graph have in common: names and kinds of its nodes.
   void take_up(const workload::ExecutionGraph& graph, const workload::NodeLabels& labels) {
     if (&graph == graph_ && &labels == labels_) return;
     graph_ = &graph;

@@ -23,7 +23,8 @@ struct RankCsv {
   std::function<void(const ChosenRank&, std::string&)> add_lines;  // puts a rank's lines behind the text
 };
 
-// What the tables refer to outlives them. `acting` by rank: whose operations the log has for it (SimulationTotals).
+// Everything that the tables refer to must outlive them. `acting` by rank: whose operations the log has for it
+// (SimulationTotals).
 
 // One line per operation: rank, for how many ranks it stands, node id, name, kind, detail, bytes, and start, moving and
 // end in picoseconds.

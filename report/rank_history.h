@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What one rank did, as whoever goes back from the end of a run asks for it: what ended when, what an operation waits
-// for in its graph, which calls it made on a communicator.
+// History of one rank for walks back from the end of a run: the operations by their end, what an operation waits for in
+// its graph, the calls on a communicator.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct PathSum {
   }
 };
 
-// What one rank did, and what of it is on the path.
+// History of one rank, with its operations on the path.
 class RankHistory {
  public:
   RankHistory(const workload::Job& job, const OperationLog& log, RankId rank)

@@ -56,7 +56,7 @@ struct TrainingRun {
   std::optional<double> cost;            // in the currency of the price
 };
 
-// How many updates weights have had between their reading and the update with gradients that were computed with them.
+// Age of weights: the number of updates between reading them and applying gradients that were computed with them.
 struct WeightAge {
   RankId rank{};  // the first of its program: of a pipeline stage, or a server
   double mean = 0;
@@ -74,7 +74,7 @@ struct KernelFigures {
   double measured_seconds = 0;  // of `seconds`: from measurements of the device's kernels
 };
 
-// What only a training job has.
+// Figures that only a training job has.
 struct TrainingFigures {
   double mfu = 0;                   // model FLOPs over peak FLOPs of all workers in the time
   double mfu_all_devices = 0;       // over those of all devices of the cluster
@@ -92,10 +92,10 @@ struct TrainingFigures {
   FlopRate peak{1};                    // of a worker's device, the mean
 };
 
-// Of the time of all kernels: what comes from measurements of them.
+// Share of all kernels' time that comes from measurements of them.
 double measured_share(const TrainingFigures& figures);
 
-// One of several jobs on one fabric. Times are of one of its iterations, the mean of several.
+// Figures of one of several jobs on one fabric. Times are of one of its iterations, the mean of several.
 struct JobFigures {
   std::string name;
   std::vector<std::size_t> ranks;    // counted over all jobs
@@ -108,7 +108,7 @@ struct JobFigures {
   Time finish;                              // of all iterations, with the others
   std::optional<TrainingFigures> training;  // with the others
 
-  // How many times as long an iteration takes beside the others.
+  // Ratio of the iteration time with the other jobs to that alone.
   double slowdown() const { return alone > Duration::zero() ? seconds(together) / seconds(alone) : 1; }
 };
 
@@ -128,7 +128,7 @@ struct PathShare {
   std::size_t steps = 0;
 };
 
-// What holds the job up: it differs from its like, or others have to wait for it.
+// Culprit that holds the job up: it differs from its like, or others have to wait for it.
 struct Culprit {
   std::string name;  // "node1.nic0.up", "nic.leaf-up", "rank 40", "node1 (ranks 8-15)"
   std::string why;   // "at 5 % of its bandwidth, 98 % busy"
@@ -136,7 +136,7 @@ struct Culprit {
   Duration cost{};   // of it, what would not without the difference
 };
 
-// What a result was made from, so that it can be told and made again.
+// Source of a result: enough to tell how it was made, and to make it again.
 struct ResultSource {
   std::string file;                   // the experiment, as the command line named it
   std::vector<std::string> settings;  // a.b=v, in order
@@ -146,7 +146,7 @@ struct ResultSource {
   std::vector<InputFile> inputs;      // that were read, shipped files as "configs/..."
 };
 
-// Where a measured iteration would lie, as far as runs that were measured tell.
+// Interval of the measured iteration time, as far as measured runs tell.
 struct TimeInterval {
   Duration low{};
   Duration high{};
@@ -205,7 +205,7 @@ struct Result {
 // Time of one iteration, the mean of several; until the last of several jobs is done.
 Duration iteration_time(const Result& result);
 
-// What of its devices a training job is measured by. Peaks are those in the job's precision.
+// Devices that a training job is rated by. Peaks are those in the job's precision.
 struct DevicesInUse {
   FlopRate peak{1};               // of a worker's device, the mean
   FlopRate peak_of_all{1};        // of a device of the cluster, the mean
@@ -230,8 +230,8 @@ std::vector<SharedLinks> shared_links(const network::Fabric& fabric,
 std::vector<WeightAge> weight_ages(const workload::TrainingFacts& facts, const system::SimulationTotals& totals,
                                    const OperationLog& log);
 
-// Of a job on `ranks` ranks whose training has `tokens`; nothing if it has not or its iteration takes no time. `power`:
-// of a device.
+// Training run of a job on `ranks` ranks whose training has `tokens`; empty if it has none or its iteration takes no
+// time. `power`: of a device.
 std::optional<TrainingRun> training_run(const workload::TrainingSpec& training, const workload::TrainingFacts& facts,
                                         std::size_t ranks, std::optional<Power> power, Duration iteration);
 
@@ -249,7 +249,7 @@ Result make_result(const workload::Job& job, const network::Fabric& fabric, cons
 // fields that may differ between two runs of the same input.
 nlohmann::ordered_json to_json(const Result& result, bool deterministic);
 
-// What a person reads on the terminal: at most 80 columns and 24 lines, tables of several jobs aside.
+// Summary for the terminal: at most 80 columns and 24 lines, tables of several jobs aside.
 std::string summary_text(const Result& result);
 
 // All parts, ranks and links, in tables as wide and long as they are.

@@ -89,7 +89,7 @@ class Backward {
     join_in_order(rank, vertices);
   }
 
-  // What has to wait until an operation may begin: of a call all members together.
+  // Vertex that has to wait until an operation may begin: for a call, all members together.
   std::uint32_t begin_of(RankId rank, NodeId node) {
     const ExecutionGraph& graph = job_.graph(rank);
     const std::uint32_t vertex = vertex_of(rank, node);
@@ -164,7 +164,7 @@ class Backward {
     return vertex.is_meeting ? Duration::zero() : vertex.operation.end - vertex.operation.start;
   }
 
-  // Of the vertices whose successors are known the latest end follows.
+  // Computes the latest end of each vertex whose successors are known.
   void solve() {
     std::ranges::sort(edges_, {}, &Edge::to);
     first_from_.assign(vertices_.size() + 1, 0);
@@ -220,7 +220,7 @@ class Backward {
            computes(job_.graph(rank).kind(vertex.operation.node));
   }
 
-  // How late something is, in picoseconds, when a rank computes slower by a share: and how fast that grows with it.
+  // Delay of something, in picoseconds, when a rank computes slower by a share, and its growth with that share.
   struct Delay {
     double time = 0;
     double slope = 0;

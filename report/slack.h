@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How much slower an operation, or a rank, may be before the job takes longer.
+// Slack: how much slower an operation, or a rank, may be before the job takes longer.
 //
 // Back from the finish: an operation has to end before what comes after it begins at the latest. What comes after it
 // are its successors in the graph; the next operation on its stream, and the next call on its communicator; of a
@@ -36,7 +36,7 @@ struct OperationSlack {
 // A rank that acts for its class.
 struct RankSlack {
   RankId rank{};
-  // By which share of itself every computation of the rank may be longer; infinite for a rank that computes nothing.
+  // Share by which every computation of the rank may be longer; infinite for a rank that computes nothing.
   double slower = 0;
 };
 

@@ -34,7 +34,7 @@ class Table {
   void column(std::string heading, Align align = Align::kRight);
   // A whole column, as long as those before it. Left out if it says nothing: all of its cells are "-".
   void column_of(std::string heading, std::vector<std::string> cells, Align align = Align::kRight);
-  // As many cells as columns. A cell is one line of printable text, whatever it is made of.
+  // Adds a row with one cell per column. A cell is one line of printable text, whatever it is made of.
   void row(std::vector<std::string> cells);
 
   // As text each line is indented by two spaces and ended by a newline; columns two spaces apart; no trailing spaces.

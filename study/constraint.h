@@ -15,7 +15,7 @@
 
 namespace orrery::study {
 
-// What a name stands for: a number, or a text, which is only equal or not.
+// Value of a name: a number, or a text, which is only compared for equality.
 using NamedValue = std::variant<double, std::string>;
 // A text that is written as a number counts as one.
 NamedValue named_value(const std::string& text);
@@ -33,7 +33,7 @@ class Constraint {
   // Throws InputError where it names something else than `names`: all words that are no numbers have to be, but one
   // that stands alone to be equal, or not, to what one of them stands for.
   void check(std::span<const std::string> names) const;
-  // Whether all that it names is among `names`.
+  // True if all names in the constraint are among `names`.
   bool is_of(std::span<const std::string> names) const { return !misnamed(names); }
   // All that may be a name.
   std::vector<std::string> words() const;

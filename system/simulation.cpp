@@ -40,7 +40,7 @@ class Simulation::Parts final : public InstantObserver {
 
 namespace {
 
-// Where the calls of a rank share its queues, how long one takes does not follow from its members alone.
+// If the calls of a rank share its queues, the time of one does not follow from its members alone.
 CastOptions cast_options(const SimulationOptions& options) {
   CastOptions cast = options;
   cast.fast_forward = cast.fast_forward && options.collectives.queue_scope == QueueScope::kCollective;

@@ -33,7 +33,7 @@ struct SimulationOptions : OperationOptions, CastOptions {
   CollectiveOptions collectives;
 };
 
-// What is simulated. All outlive the simulation.
+// Input of a simulation. All outlive the simulation.
 struct SimulationInput {
   const workload::Job& job;
   const workload::Matching& matching;
@@ -65,11 +65,11 @@ class Simulation {
   // NotRepeatable where repetitions of a program have to be written out.
   SimulationTotals run(const SimulationProgress& progress = {});
 
-  // Who acted for whom.
+  // Cast: which ranks acted for which.
   const Cast& cast() const;
   // By LinkId.
   std::vector<network::LinkUsage> link_usage() const;
-  // Of the calls; live as long as the simulation.
+  // Plans of the calls; live as long as the simulation.
   CollectivePlans& plans() const;
 
  private:

@@ -24,14 +24,14 @@ class StuckReport {
   std::string text(bool is_timed) const;
   using Call = std::pair<GroupId, std::uint32_t>;
 
-  // What holds a rank up: an operation that has all that it depends on, but not the ranks it waits for.
+  // Blocking operation of a rank: all its dependencies are met, but the ranks it waits for have not come.
   struct Wait {
     RankId rank{};
     NodeId node{};
     RankId for_rank{};  // the first of them
   };
 
-  // Who of a communicator has come to a call and who has not. `node` is that of the first who has.
+  // Members of a communicator that have come to a call, and those that have not. `node` is that of the first who has.
   struct Members {
     NodeId node{};
     std::vector<RankId> there;
@@ -104,7 +104,7 @@ void StuckReport::find_waits(RankId rank) {
       waits_[index_of(rank)].push_back({rank, node, job_.peer(rank, node)});
       continue;
     }
-    // Of a communicator the first call.
+    // Only the first call of each communicator counts.
     if (waits_in[graph.communicator_slot(node)]) continue;
     waits_in[graph.communicator_slot(node)] = true;
     const Members& members = members_of({job_.communicator(rank, node), graph.call_index(node)});

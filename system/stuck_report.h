@@ -11,7 +11,8 @@
 
 namespace orrery::system {
 
-// Who waits for whom, with the first rank that waits and what it waits in; and since when, if the job is timed.
+// Error that lists which rank waits for which, from the first waiting rank and its operation on; and since when, if the
+// job is timed.
 StuckError stuck_error(const workload::Job& job, const CollectivePlans& plans, const Agents& agents, bool is_timed);
 
 }  // namespace orrery::system

@@ -128,7 +128,7 @@ std::uint64_t messages_at_once(const Inputs& inputs, const Uses& uses) {
   return most;
 }
 
-// Whether a collective goes round all ranks whatever their dimensions: oneRing, oneDirect, a custom one.
+// True for a collective that goes round all ranks whatever their dimensions: oneRing, oneDirect, a custom one.
 bool has_flat_ring(const Inputs& inputs, const Uses& uses) {
   return std::ranges::any_of(uses.collectives, [&](const Use& use) {
     const std::vector<Algorithm>& algorithms = algorithms_of(inputs, use.comm);

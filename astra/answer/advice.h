@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What ASTRA-sim keeps silent about: inputs that mean something else than they seem to, and results that are wrong by
-// its own network file.
+// Warnings for what ASTRA-sim keeps silent about: inputs that mean something else than they seem to, and results that
+// are wrong by its own network file.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace orrery::astra {
 
-// Of inputs, one for each cause.
+// Problems of the inputs, one for each cause.
 std::vector<Problem> silent_problems(const Inputs& inputs, const Job& job);
 
-// Where the answer departs from what the network file says, a sentence each.
+// Departures of the answer from the network file, a sentence each.
 std::vector<std::string> departures(const Inputs& inputs, const Job& job);
 
 }  // namespace orrery::astra

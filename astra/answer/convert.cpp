@@ -31,7 +31,7 @@ std::string dimension_text(const Dimension& dimension) {
                      plain(dimension.latency));
 }
 
-// What the experiment says and what differs, collected while it is written.
+// Writer of the experiment, which collects the differences on the way.
 class Writer {
  public:
   Writer(const Inputs& inputs, const Job& job) : inputs_(inputs), system_(inputs.system) {

@@ -43,7 +43,7 @@ std::size_t kind_of(const Node& node) {
   return 3 + static_cast<std::size_t>(node.comm);
 }
 
-// Where the time of a rank goes; the parts are disjoint, and the kind that comes first counts.
+// Breakdown of a rank's time; the parts are disjoint, and the kind that comes first counts.
 struct Breakdown {
   std::array<Ticks, kKinds.size()> of_kind{};
   Ticks idle = 0;

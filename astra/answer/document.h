@@ -15,7 +15,7 @@ namespace orrery::astra {
 nlohmann::ordered_json document_of(const Inputs& inputs, const Job& job, const Result& result,
                                    const std::vector<std::string>& notes);
 
-// What report/page/run.js draws.
+// Data that report/page/run.js draws.
 nlohmann::ordered_json page_data(const Inputs& inputs, const Job& job, const Result& result,
                                  const std::vector<std::string>& notes);
 

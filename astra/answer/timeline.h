@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What ranks did when, as trace events in JSON for Perfetto and Chrome.
+// Timeline of the ranks as trace events in JSON, for Perfetto and Chrome.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@ struct Hold {
   bool sends_back = false;  // and whether it goes back to the network
 };
 
-// What an algorithm may do. Its stream's.
+// Interface of a stream that its algorithm may use.
 class Stage {
  public:
   virtual ~Stage() = default;
@@ -38,11 +38,11 @@ class Stage {
   virtual void hold(const Hold& hold) = 0;
   virtual void send(const Peer& to, std::uint64_t bytes) = 0;
   virtual void receive(const Peer& from, std::uint64_t bytes) = 0;  // PhaseEvent::kReceived follows
-  // Of custom schedules, whose nodes have tags of their own and complete one by one.
+  // Sends and receives of custom schedules, whose nodes have tags of their own and complete one by one.
   virtual void send_node(const Peer& to, const Node& node, std::uint32_t index) = 0;
   virtual void receive_node(const Peer& from, const Node& node, std::uint32_t index) = 0;
   virtual void compute_node(Ticks duration, std::uint32_t index) = 0;
-  // What comes next depends on which of two events of the same instant is first.
+  // Notes that the next step depends on which of two events of the same instant is first.
   virtual void depends_on_order() = 0;
   // The algorithm is over, and gone when this returns.
   virtual void finish() = 0;
@@ -72,7 +72,7 @@ struct Phase {
   std::shared_ptr<const std::vector<std::uint32_t>> custom_peers{};
 };
 
-// What a phase leaves of this many bytes.
+// Bytes that a phase leaves of this many.
 std::uint64_t bytes_after(CommKind comm, AlgorithmKind algorithm, std::uint64_t bytes, std::uint32_t size);
 
 std::unique_ptr<PhaseAlgorithm> make_algorithm(const Phase& phase, Stage& stage);

@@ -40,7 +40,7 @@ TreePlace tree_place(std::uint32_t size, std::uint32_t place, bool root_is_last)
   const std::uint32_t number = place + shift;
   const std::uint32_t step = number & (~number + 1);  // 2^height
   TreePlace own;
-  // Of the places a step before and after, the parent is that of one height more.
+  // The parent is one of the places a step before and after, namely that of one height more.
   const std::uint32_t before = number - step;
   own.parent = number == middle ? root : at((before & (step << 1)) != 0 ? before : number + step);
   if (step > 1) {

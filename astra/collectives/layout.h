@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who talks to whom within one dimension: rings of ranks, and the trees of doubleBinaryTree.
+// Neighbours within one dimension: rings of ranks, and the trees of doubleBinaryTree.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Ring {
   std::uint32_t rank(std::uint32_t place) const {
     return members != nullptr ? (*members)[place] : first + place * stride;
   }
-  // That many places ahead.
+  // Rank `steps` places ahead.
   std::uint32_t ahead(std::uint32_t steps) const { return rank((index + steps) % size); }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How ASTRA-sim cuts a collective: into chunks, each with a phase for every dimension, spread over queues.
+// Division of a collective by ASTRA-sim: into chunks, each with a phase for every dimension, spread over queues.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class CustomSchedules {
     std::shared_ptr<const Program> program;
     std::shared_ptr<const std::vector<std::uint32_t>> peers;
   };
-  // That of a position; `ranks` is how many there are.
+  // Schedule of a position; `ranks` is the number of ranks.
   const Schedule& schedule(const std::string& prefix, std::uint32_t position, std::uint32_t ranks);
 
  private:
@@ -57,7 +57,7 @@ class CollectivePlanner {
   Route route_of(const Node& node, std::uint64_t group) const;
   Phase phase_of(const Route& route, std::uint32_t dimension, CommKind comm, CommKind whole, Half half,
                  std::uint64_t bytes);
-  // Whether the messages of an all-gather of this chunk have sizes of 64 bits.
+  // True if the messages of an all-gather of this chunk have sizes of 64 bits.
   bool gathers(const Route& route, std::uint64_t bytes) const;
   std::vector<Phase> custom_phases(const std::string& prefix, const Route& route, CommKind comm);
   std::vector<Phase> phases_of(const Route& route, CommKind comm, std::uint64_t bytes);

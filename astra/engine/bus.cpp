@@ -96,7 +96,7 @@ void Bus::processed(EndName name) {
   process_next(name);
 }
 
-// What is left of a request that has been received, and processed if it was to be.
+// Next step of a request that has been received, and processed if it was to be.
 void Bus::go_on(EndName name, Request request) {
   const bool has_memory = name == kProcessor;
   if (request.sends_back) {

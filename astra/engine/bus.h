@@ -27,8 +27,8 @@ class Bus {
 
  private:
   enum EndName : std::uint8_t { kProcessor, kAdapter, kProcessor2, kMemory2, kEnds };
-  // What follows when a request is across: the packet has arrived; or, of the second bus, what the processor's end does
-  // with the packet then.
+  // Action when a request is across: the packet has arrived; or, on the second bus, the processor's end handles it in
+  // this way.
   enum class Then : std::uint8_t { kArrived, kRetire, kProcess, kSend };
   enum class State : std::uint8_t { kFree, kSending, kReceiving };
   enum class EndEvent : std::uint8_t { kSent, kReceived, kProcessed, kNone };

@@ -51,7 +51,8 @@ class Classes {
  private:
   using Signature = std::vector<std::uint32_t>;
 
-  // What would make ranks differ, or depend on the order of events within an instant, whatever their programs.
+  // False for settings that make ranks differ, or depend on the order of events within an instant, whatever their
+  // programs.
   bool folds_at_all() const {
     const System& system = inputs_.system;
     if (inputs_.flags.backend != Backend::kUnaware || inputs_.flags.rendezvous || system.bus.on) return false;
@@ -97,7 +98,7 @@ class Classes {
     return signature;
   }
 
-  // Whether all members of each group are of one class and know it by the same slot.
+  // True if all members of each group are of one class and know it by the same slot.
   bool groups_are_uniform() const {
     std::set<std::uint64_t> seen;
     for (const RankProgram& rank : job_.ranks)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which ranks are simulated, and for which others each of them stands. Without folding every rank stands for itself.
+// Simulated ranks, each with the ranks that it stands for. Without folding every rank stands for itself.
 //
 // Ranks are folded where nothing is shared (congestion_unaware) and all members of every communicator and all pairs of
 // peers are alike: then each rank's neighbours do at any instant what its own counterpart does, and a representative

@@ -19,7 +19,7 @@ namespace orrery::astra {
 
 enum class EventKind : std::uint8_t { kTimers, kDelivery, kHop, kLinkFree, kReceived };
 
-// What `a` and `b` number depends on the kind.
+// The kind of an event gives `a` and `b` their meaning.
 struct Event {
   EventKind kind = EventKind::kTimers;
   std::uint32_t a = 0;

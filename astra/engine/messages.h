@@ -21,7 +21,7 @@ enum class CompletionKind : std::uint8_t {
   kRendezvousReceive,  // the sender knows: deferred receive `a` is posted
 };
 
-// What is over, and whom to tell.
+// Completion: the work that is over, and the one to notify.
 struct Completion {
   CompletionKind kind = CompletionKind::kNothing;
   std::uint32_t rank = 0;
@@ -29,8 +29,8 @@ struct Completion {
   std::uint32_t b = 0;
 };
 
-// Who receives, and by which number it knows the sender. Without folding these are ranks; a rank that stands for others
-// receives from itself what those others send.
+// Receiver of a message, and the number by which it knows the sender. Without folding these are ranks; a rank that
+// stands for others receives from itself what those others send.
 struct Address {
   std::uint32_t to = 0;
   std::uint32_t from = 0;
@@ -45,7 +45,7 @@ struct Parcel {
   Completion sent;  // when it has arrived
 };
 
-// How long a message takes.
+// Model of message times.
 class Network {
  public:
   virtual ~Network() = default;

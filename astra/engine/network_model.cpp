@@ -91,7 +91,7 @@ class SharedNetwork : public Network {
     return clockwise <= npus_ - clockwise;
   }
 
-  // Of FullyConnected, whose links are numbered as they are used.
+  // Link of the FullyConnected network, numbered on its first use.
   std::uint32_t link_between(std::uint32_t source, std::uint32_t destination) {
     std::uint32_t& number = link_between_[{std::uint64_t{source} << 32 | destination}];
     if (number == FlatTable<1>::kNone) {

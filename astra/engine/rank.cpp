@@ -18,7 +18,7 @@ constexpr std::uint32_t kNoQueue = UINT32_MAX;
 constexpr std::uint32_t kMostEnds = 63;  // with a bit each; those after them share one
 constexpr std::uint64_t kSharedEnd = std::uint64_t{1} << kMostEnds;
 
-// Whether all of `first` is over when all of `second` is, in whatever order they end.
+// True if all of `first` is over when all of `second` is, in whatever order they end.
 bool is_within(std::uint64_t first, std::uint64_t second) { return (first & (~second | kSharedEnd)) == 0; }
 
 }  // namespace
@@ -162,7 +162,7 @@ void Rank::issue_then_check() {
   finish_time_ = world_->events.now();
 }
 
-// What a node waited for that is over in this instant.
+// Dependencies of a node that ended in this instant.
 std::uint64_t Rank::awaited(std::uint32_t node) const {
   return awaited_[node].at == world_->events.now() ? awaited_[node].nodes : 0;
 }
@@ -175,7 +175,7 @@ void Rank::take(Slot slot, std::uint32_t node) {
   taken = {world_->events.now(), node, again, follows && (!taken.again || taken.is_uncontested)};
 }
 
-// Whether another order of what is over in this instant might give a slot to another node. Any order has to be reckoned
+// Notes if another order of this instant's completions might give a slot to another node. Any order has to be reckoned
 // with: a neighbour's message may come before or after an own one. A node can go when the last of those is over for
 // which it waits, or that freed the slot. It goes first in every order if these are among those that each node left
 // behind waits for, and its id is smaller; so the same nodes go in this instant, and what they cause is the same. A
@@ -376,7 +376,7 @@ void Rank::note_start(const Stream& stream) {
   if (cohort.several && cohort.started_at != now) world_->depends_on_order = true;
 }
 
-// What leaves a queue was running.
+// An entry that leaves a queue was running.
 void Rank::leave(std::uint32_t number, std::uint32_t stream) {
   Queue& queue = queues_[number];
   const auto found = std::ranges::find(queue.streams, stream);

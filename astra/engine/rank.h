@@ -32,7 +32,7 @@ class Memory {
   virtual void access(std::uint32_t rank, std::uint32_t node, std::uint64_t bytes) = 0;
 };
 
-// What all ranks of a simulation share.
+// Data that all ranks of a simulation share.
 struct World {
   const Inputs& inputs;
   const Job& job;

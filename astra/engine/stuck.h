@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why ranks did not finish, which ASTRA-sim keeps silent about.
+// Reasons why ranks did not finish, which ASTRA-sim keeps silent about.
 #pragma once
 
 #include <optional>

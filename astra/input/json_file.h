@@ -28,7 +28,7 @@ class JsonFile {
   double number(const std::string& key, double fallback) const;
   // A text of `key`.
   std::string text(const std::string& key, const nlohmann::json& value) const;
-  // Which of these words the key has.
+  // Index of the key's value among these words.
   std::size_t choice(const std::string& key, const std::vector<std::string>& words) const;
 
   int line(std::string_view key) const;

@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 10> kChakraCollectives = {
     "ALL_REDUCE", "REDUCE",         "ALL_GATHER",           "GATHER", "SCATTER", "BROADCAST",
     "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"};
 
-// What is wrong with a node of a rank's trace.
+// Complaint about a node of a rank's trace.
 struct Complaint {
   const std::string& file;
   std::uint32_t rank;
@@ -362,7 +362,7 @@ std::string read_rank_file(const std::string& file, const std::string& prefix, s
                    "write a trace for each NPU, or a network of as many NPUs");
 }
 
-// Whether this file is only right for one rank: a message that names its own rank.
+// True if this file is right for one rank only: a message names its own rank.
 bool names_own_rank(const std::vector<TraceNode>& nodes) {
   return std::ranges::any_of(nodes, [](const TraceNode& node) {
     return (node.type == kSend && node.comm_src) || (node.type == kRecv && node.comm_dst);

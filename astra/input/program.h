@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a rank does: the nodes of its trace as ASTRA-sim understands them. Programs that are the same but for whom they
+// Program of a rank: the nodes of its trace as ASTRA-sim understands them. Programs that are the same but for whom they
 // talk to are held once: peers and groups are numbered within a program in the order of their first use.
 #pragma once
 

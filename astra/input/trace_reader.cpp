@@ -74,7 +74,7 @@ std::optional<std::vector<bool>> flags_of(std::string_view list) {
   return flags;
 }
 
-// Whether the attribute could be read.
+// Reads an attribute; false if it cannot be read.
 bool read_attribute(std::string_view message, TraceNode& node) {
   std::string_view name;
   std::optional<WireField> value;

@@ -62,7 +62,7 @@ std::string links_text(const network::Fabric& fabric, const network::FabricSumma
   return table.text();
 }
 
-// Of a fabric that is not too large for them.
+// Measures of a fabric that is small enough for them.
 std::string measures_text(const network::Fabric& fabric) {
   std::string text;
   if (const auto diameter = network::diameter_of(fabric))
@@ -145,8 +145,8 @@ nlohmann::ordered_json document_of(const std::string& cluster, const network::Fa
   return document;
 }
 
-// What of an experiment or of a result `cluster show` shows: its cluster, how many nodes it has, and its routing.
-// Nothing where the file is neither.
+// Machine of an experiment or a result, for `cluster show`: its cluster, the number of nodes, and its routing. Nothing
+// where the file is neither.
 std::optional<ConfigValue> machine_of_job(const std::string& file, const ConfigFiles& files, Diagnostics& diagnostics) {
   if (!looks_like_path(file) || is_missing(file)) return std::nullopt;
   if (!experiment::is_result(file, files) && files.peek(file).find("cluster") == nullptr) return std::nullopt;

@@ -52,7 +52,7 @@ void give_steps(const CollectiveCommandOptions& options, const workload::CallOpe
   session.outputs.give({study::steps_text(steps), study::to_json(steps)});
 }
 
-// What was found, and what each table is called beside the others.
+// Tables that were computed, and their names beside one another.
 struct Answers {
   std::vector<study::CollectiveTable> tables;
   std::vector<std::string> names;

@@ -70,7 +70,7 @@ std::vector<std::string> words_of(const CLI::App& command, std::span<const std::
   return words;
 }
 
-// What every task runs: this command, with the part of the points that its number says.
+// Script of every task: this command, with the part of the points that its number selects.
 std::string script_of(const PointOptions& options, std::size_t tasks, const std::string& fingerprint) {
   std::vector<std::string> left_out = point_option_names();
   left_out.insert(left_out.end(), options.of_answer.begin(), options.of_answer.end());
@@ -130,7 +130,7 @@ void check_launch(const LaunchOptions& options, const std::string& file, const s
                      "write it to a file and name that");
 }
 
-// What one shard found is told with the others' results, by --merge.
+// Ends a shard; --merge prints its results with those of the others.
 void check_part(const PointOptions& options, const std::string& out) {
   if (!options.is_part()) return;
   const char* option = options.merge ? "--merge" : "--shard";
@@ -262,7 +262,7 @@ std::optional<int> RunningPoints::run(const std::function<void()>& study, const 
   return std::nullopt;
 }
 
-// What one shard found is told with the others' results, by --merge.
+// Ends a shard; --merge prints its results with those of the others.
 int RunningPoints::end_part(const PointTexts& texts) const {
   print_text(fmt::format("shard {} of {}: {} of {} points{}, in {}\n", shard_->part + 1, shard_->parts, points_.done(),
                          points_.all(), texts.of_part ? texts.of_part() : std::string(), printable(out() + "/points")));

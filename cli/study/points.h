@@ -20,7 +20,7 @@ namespace orrery::cli {
 // InputError where options of points do not go together, or not with the command's file (none: "") or folder.
 void check_points(const PointOptions& options, const std::string& file, const Session& session);
 
-// What only the command knows of its points.
+// Texts about points that only the command knows.
 struct PointTexts {
   // Called when the study was stopped, before that is told; returns what is added to "error: interrupted".
   std::function<std::string()> when_stopped{};
@@ -28,7 +28,7 @@ struct PointTexts {
   std::function<std::string()> of_part{};
 };
 
-// Whether Ctrl-C ends the command in order only where its points are kept, or always.
+// Extent of an orderly end on Ctrl-C: only where the command's points are kept, or always.
 enum class Stopping : std::uint8_t { kWhereKept, kAlways };
 
 class RunningPoints {

@@ -44,7 +44,7 @@ struct SearchCommandOptions {
 
 constexpr std::string_view kNodes = "nodes";
 
-// What is varied: the plan's keys, and the number of nodes.
+// Search space: the plan's keys, and the number of nodes.
 struct SearchSpace {
   study::PlanRanges ranges{};
   std::vector<std::int64_t> nodes;

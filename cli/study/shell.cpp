@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is written from the command line's own definition: `orrery completion SHELL`, completions for bash, zsh and
-// fish, and `orrery man`, the page orrery(1). In all completions the words before the cursor name the command
+// Shell support written from the command line's own definition: `orrery completion SHELL`, completions for bash, zsh
+// and fish, and `orrery man`, the page orrery(1). In all completions the words before the cursor name the command
 // ("place").
 #include <sstream>
 #include <string>
@@ -112,7 +112,7 @@ std::string places(const Command& program, std::string_view between) {
   return fmt::format("{}", fmt::join(patterns, between));
 }
 
-// What may stand after a command where no value is expected, but for options and files.
+// Words that may follow a command that expects no value there, except options and files.
 std::vector<std::string> words_after(const Command& command) {
   std::vector<std::string> words;
   for (const Command& below : command.commands) words.push_back(name_of(below));

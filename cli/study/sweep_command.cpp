@@ -75,7 +75,7 @@ void remove_stale_results(const std::string& folder, std::size_t points) {
                stale.size() > 1 ? fmt::format(" to result-{}.json", stale.back()) : std::string());
 }
 
-// What a sweep's folder has of its points while they are simulated: each result, and a table of those that are done.
+// Folder of a sweep while its points are simulated: each result, and a table of the finished ones.
 class SweepFolder {
  public:
   SweepFolder(std::string folder, const study::Sweep& sweep)

@@ -93,7 +93,7 @@ auto cargo(const Layout& layout, std::uint32_t rank, std::uint32_t index) {
   return C::exchange(layout, corner_of(layout, rank), index);
 }
 
-// Who gets a send, and as which of its receives.
+// Receiver of a send, and the number of the receive there.
 struct Receipt {
   std::uint32_t rank = 0;
   std::uint32_t slot = 0;

@@ -17,8 +17,8 @@ const Program* double_binary_tree(CollectiveKind kind);
 
 namespace {
 
-// Of the other n - 1 ranks the descending order is the mirror image. Where n - 1 is odd that would leave leaves leaves:
-// there it goes one further.
+// The second tree numbers the other n - 1 ranks in descending order, the mirror image of the first. If n - 1 is odd,
+// that would make leaves of the first tree leaves again, so the numbering goes one further.
 std::uint32_t place_of(const Layout& layout, std::uint32_t rank) {
   const std::uint32_t place = distance(layout, layout.root, rank);
   if (!layout.descending || place == 0 || layout.ranks % 2 == 1) return place;

@@ -15,7 +15,7 @@ struct AlongBits {
   static std::uint32_t partner(const Layout& layout, std::uint32_t corner, std::uint32_t round) {
     return corner ^ (1U << (layout.nearest_first ? round : layout.rounds - 1 - round));
   }
-  // Where it agrees with the corner in the bits of the rounds before.
+  // Share that agrees with the corner in the bits of the rounds before.
   static halving::Share share(const Layout& layout, std::uint32_t corner, std::uint32_t round) {
     if (layout.nearest_first) return {cube::corners_like(layout, corner, 1U << round)};
     return {cube::comb_of(cube::corners_around(corner, 1U << (layout.rounds - round)))};

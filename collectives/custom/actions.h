@@ -38,7 +38,7 @@ struct WrittenCollective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   std::uint32_t ranks = 0;
   std::uint32_t root = 0;
-  // What Request::bytes weighs: a message takes count * ceil(weight * bytes / whole) bytes.
+  // Weight of Request::bytes: a message takes count * ceil(weight * bytes / whole) bytes.
   std::uint64_t whole = 1;
   std::uint64_t chunks = 1;                    // piece_kinds() of the collective, with `buffers`
   std::optional<Buffers> buffers{};            // nothing where the file does not say what messages carry

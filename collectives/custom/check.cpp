@@ -98,7 +98,7 @@ class ActionOrder {
   std::vector<std::uint32_t> order_;
 };
 
-// Whether a rank's result is made from what `other` has.
+// True if a rank's result is made from the data of `other`.
 bool needs(const WrittenCollective& written, std::uint32_t rank, std::uint32_t other) {
   switch (written.kind) {
     case CollectiveKind::kReduce:
@@ -117,7 +117,8 @@ bool needs(const WrittenCollective& written, std::uint32_t rank, std::uint32_t o
   ORRERY_ASSERT(false);
 }
 
-// What no names of chunks are needed for: a rank that no chain of messages leads to knows nothing of where it begins.
+// Checks reach, which needs no names of chunks: a rank has to be at the end of a chain of messages from every rank
+// whose data it needs.
 void check_reach(const WrittenCollective& written, const ActionOrder& actions) {
   BitMatrix known(actions.size(), written.ranks);
   BitMatrix at_end(written.ranks, written.ranks);
@@ -186,7 +187,7 @@ class Expansion {
     at_.emplace_back(rank, a);
   }
 
-  // What of the rank's messages an action waits for, by way of actions that move nothing.
+  // Adds the rank's messages that an action waits for by way of actions that move nothing.
   void add_earlier(std::uint32_t rank, std::uint32_t a, std::set<std::uint32_t>& messages) const {
     std::vector<std::uint32_t> pending = written_.actions[rank][a].after;
     std::set<std::uint32_t> seen(pending.begin(), pending.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether what a file says is the collective that it says it is.
+// Check of a collective from a file: it has to do what it claims to.
 #pragma once
 
 #include "collectives/custom/actions.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From what a file says that ranks do to the programs that are simulated: sends, and what each waits for.
+// Compiler from the actions of ranks, as a file has them, to the programs that are simulated: sends, and the messages
+// that each waits for.
 #pragma once
 
 #include <string>

@@ -38,7 +38,7 @@ constexpr std::array<std::pair<std::string_view, CollectiveKind>, 8> kCollective
     {"scatter", kScatter},
 }};
 
-// What a step does.
+// Action of a step by its type.
 struct StepType {
   std::string_view name;
   bool receives = false;
@@ -385,7 +385,7 @@ class Reader {
     return first;
   }
 
-  // What steps come after: the one before them, and the one that they name.
+  // Predecessors of steps: the step before, and the one that the step names.
   void connect(const Gpu& gpu, const Block& block) {
     std::uint32_t step = 0;
     std::vector<Action>& actions = written_.actions[gpu.id];

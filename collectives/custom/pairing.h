@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which send meets which receive: the k-th of a channel between two ranks the k-th.
+// Pairing of sends and receives: the k-th send of a channel between two ranks meets the k-th receive.
 #pragma once
 
 #include <cstdint>

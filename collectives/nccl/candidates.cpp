@@ -20,7 +20,7 @@ constexpr NcclVersion kFirstWithNvls{2, 17, 0};
 constexpr NcclVersion kFirstWithNvlsTree{2, 18, 0};
 constexpr NcclVersion kFirstWithPat{2, 23, 0};
 
-// Whether NCCL has the algorithm for such a collective at all.
+// True if NCCL has the algorithm for such a collective at all.
 bool exists(const NcclCall& call, NcclAlgorithm algorithm) {
   if (call.is_made_of_sends()) return false;
   if (algorithm == kRing) return true;
@@ -28,7 +28,7 @@ bool exists(const NcclCall& call, NcclAlgorithm algorithm) {
   return algorithm == kPat ? call.is_exchange() : call.is_all_reduce();
 }
 
-// Of algorithms that a collective has not got, NCCL takes no notice.
+// NCCL ignores a request for an algorithm that it does not have for the collective.
 bool may_take(const NcclCall& call, const NcclOptions& options, NcclAlgorithm algorithm) {
   if (!exists(call, algorithm)) return false;
   const bool is_held = std::ranges::any_of(kAllNcclAlgorithms, [&](NcclAlgorithm a) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What NCCL has for a call: algorithms and protocols, by the collective, the group, the machine, the release, and what
-// it is held to.
+// Candidates of NCCL for a call: algorithms and protocols, by the collective, the group, the machine, the release, and
+// what the user restricts it to.
 #pragma once
 
 #include "collectives/group_shape.h"
@@ -12,7 +12,7 @@
 
 namespace orrery::collectives {
 
-// What NCCL is asked, and of whom.
+// Call to NCCL: the request, and the group that makes it.
 struct NcclCall {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes bytes{0};  // as Request::bytes
@@ -32,15 +32,15 @@ struct NcclCall {
 
 bool nccl_offers(const NcclCall& call, const NcclOptions& options, NcclAlgorithm algorithm, NcclProtocol protocol);
 
-// Of a send of so many bytes: LL up to 16 KiB, then Simple. There is no LL128: who is held to it has Simple.
+// Protocol of a send: LL up to 16 KiB, then Simple. Sends have no LL128; Simple takes its place where that is demanded.
 NcclProtocol nccl_protocol_of_send(double bytes, const NcclOptions& options);
 
-// What a send of so many bytes costs. If all of LL's costs gave way to all of Simple's at 16 KiB, a send of 17 KiB
-// would take half the time of one of 16 where its bytes count, since LL has twice as many on the wire, and twice the
-// time where they do not. Neither was measured (sends between two A100 of a node take 8, 10 and 13 us with 2, 10 and 18
-// KiB, of two nodes 24, 24 and 27: vidur's profiles). So from 8 KiB on, where LL has on the wire what 16 KiB have in
-// Simple, it has no more there, and latencies grow from LL's to Simple's in proportion to the bytes: more bytes never
-// take less time.
+// Costs of a send by its size. If all of LL's costs gave way to all of Simple's at 16 KiB, a send of 17 KiB would take
+// half the time of one of 16 where its bytes count, since LL has twice as many on the wire, and twice the time where
+// they do not. Neither was measured (sends between two A100 of a node take 8, 10 and 13 us with 2, 10 and 18 KiB, of
+// two nodes 24, 24 and 27: vidur's profiles). So from 8 KiB on, where LL has on the wire what 16 KiB have in Simple, it
+// has no more there, and latencies grow from LL's to Simple's in proportion to the bytes: more bytes never take less
+// time.
 struct NcclSendCosts {
   double simple = 0;  // share of Simple's latencies in its own; the rest is LL's
   double wire = 0;    // bytes

@@ -33,7 +33,7 @@ struct NcclConstantEntry {
 
 // All of them, in the order of the file.
 std::span<const NcclConstantEntry> nccl_constant_entries();
-// What the constant means, and its neighbours of the same meaning.
+// Meaning of a constant, shared by its neighbours of the same meaning.
 std::string_view meaning_of(std::size_t number);
 // The number of the one at `path`.
 std::optional<std::size_t> nccl_constant_named(std::string_view path);
@@ -46,20 +46,20 @@ class NcclConstants {
   double value(std::size_t number) const { return values_[number]; }
   void set(std::size_t number, double value) { values_[number] = value; }
 
-  // Of a kernel from its launch to its first step.
+  // Time of a kernel from its launch to its first step.
   double base(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const;
-  // Of one step from GPU to GPU of a node, before hop_factor(); over the network.
+  // Time of one step from GPU to GPU of a node, before hop_factor(); and of one over the network.
   double hop(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const;
   double network_hop(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const;
   // The most that the LL protocol moves, in bytes per second of bus bandwidth.
   double ll_cap(Architecture architecture, std::uint32_t nodes) const;
   double nvls_efficiency(Architecture architecture) const;
-  // Of the whole of base(); of the whole of a step within a node, its links included.
+  // Factors on all of base(), and on a whole step within a node, its links included.
   double base_factor(Architecture architecture) const;
   double hop_factor(const MachineKind& machine) const;
-  // Of what a rank writes where it is, in bytes per second.
+  // Rate at which a rank writes its own memory, in bytes per second.
   double copy_rate(Architecture architecture) const;
-  // What the harness adds to each call, for `per_node` GPUs of a node.
+  // Time that the harness adds to each call, for `per_node` GPUs of a node.
   double launch(LaunchMode mode, std::uint32_t per_node) const;
 
   double protocol_efficiency(NcclProtocol protocol) const;  // data in what is sent

@@ -16,7 +16,7 @@ using NcclConstantList = std::vector<std::pair<std::size_t, double>>;
 
 struct NcclConstantsFile {
   NcclConstants constants;
-  // What the fitted ones would be by NCCL's own figures or nominally; all others were not fitted.
+  // Nominal values, or NCCL's own figures, of the fitted constants; all others were not fitted.
   NcclConstantList nominal;
 };
 
@@ -26,10 +26,10 @@ NcclConstantsFile read_nccl_constants(Section& section);
 // The shipped file. InputError with all of its problems.
 NcclConstantsFile shipped_nccl_constants(const ConfigFiles& files);
 
-// Those that are there.
+// Reads the constants that are present.
 NcclConstantList read_some_nccl_constants(Section& section);
 
-// As a configuration has it: "2.5 us", "87.7 GB/s", "81 %", "1.9".
+// Text of a constant as in a configuration: "2.5 us", "87.7 GB/s", "81 %", "1.9".
 std::string nccl_constant_text(std::size_t number, double value);
 
 }  // namespace orrery::collectives

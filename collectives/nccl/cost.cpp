@@ -17,7 +17,8 @@ using enum NcclProtocol;
 // A chunk fills two buffers at a hop, the sender's and the receiver's, before the next hop has it.
 constexpr double kStagesOfHop = 2;
 
-// By what NCCL multiplies the bandwidth of a tree in LL, for 2^i times 64 bytes and more: NVIDIA/nccl, tuning.cc.
+// Factors by which NCCL corrects the bandwidth of a tree in LL, for 2^i times 64 bytes and more: NVIDIA/nccl,
+// tuning.cc.
 constexpr std::array<double, 23> kTreeLlCorrections = {1,  1,  1,  1,  .9, .8, .7, .7, .7, .7, .6, .5,
                                                        .4, .4, .5, .6, .7, .8, .9, 1,  1,  1,  1};
 
@@ -43,7 +44,7 @@ double amount_of(const NcclCall& call) {
 
 double floor_log2(std::uint32_t nodes) { return std::bit_width(nodes) - 1; }
 
-// What all costs of one call are made of.
+// Common terms of all costs of one call.
 class Costs {
  public:
   Costs(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants)
@@ -180,7 +181,7 @@ class Costs {
     NcclCost cost{kNvls, kSimple, {NodePattern::kRing, amount_ * nvls_within(), 0}};
     cost.latency = base(kNvls, kSimple);
     cost.within_efficiency = c_.nvls_efficiency(call_.machine.architecture);
-    // What is added up of a chunk goes back as its copy; a reduce-scatter or an all-gather is over with the first way.
+    // A reduced chunk goes back as a copy; a reduce-scatter or an all-gather ends after one way.
     double stages = call_.is_exchange() ? 0 : 1;
     if (call_.spans_nodes()) {
       cost.volume.between = amount_ / per_node_ * (call_.is_exchange() ? (nodes_ - 1) / nodes_ : 1);

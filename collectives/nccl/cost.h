@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What each of NCCL's algorithms comes to before the fabric says how long its bytes take: the steps that it waits for,
-// and what every rank sends.
+// Cost of each of NCCL's algorithms before the fabric determines how long its bytes take: the steps that it waits for,
+// and the bytes that every rank sends.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace orrery::collectives {
 
-// What each rank sends for the data alone, in bytes, as Aggregate counts it.
+// Bytes that each rank sends for the data alone, counted as in Aggregate.
 struct NcclVolume {
   NodePattern pattern = NodePattern::kRing;
   double within = 0;

@@ -12,7 +12,8 @@
 namespace orrery::collectives {
 namespace {
 
-// What Bytes and Duration hold, with room to add. More is cut off here and refused by whoever takes such a candidate.
+// Largest values that Bytes and Duration hold with room to add. More is cut off here and refused by whoever takes such
+// a candidate.
 constexpr double kMostBytes = 4e18;
 constexpr double kMostSeconds = 9e6;
 
@@ -25,15 +26,15 @@ void require_countable(double seconds) {
                      "look for a size, bandwidth or constant that is off by orders of magnitude");
 }
 
-// How long the pipe takes to fill and to drain, and the kernel for its chunks, when the bytes take `moving` seconds:
-// with k chunks stages * moving / k + k * cost, least where both are equal. Where that asks for larger chunks than
-// there are, the kernel is done with a chunk before the next one has moved, and only the stages count.
+// Time to fill and drain the pipe, and the kernel's time for its chunks, when the bytes take `moving` seconds: with k
+// chunks stages * moving / k + k * cost, least where both terms are equal. Where that asks for larger chunks than there
+// are, the kernel is done with a chunk before the next one has moved, and only the stages count.
 double fill(const NcclCost& cost, double moving) {
   if (cost.stages == 0 || moving <= 0) return 0;
   return std::min(2 * std::sqrt(moving * cost.chunk_cost * cost.stages), cost.stages * cost.largest_chunk * moving);
 }
 
-// What a candidate puts on the wire, and how long it takes with nothing else on the links.
+// Timing of a candidate: its bytes on the wire, and its time with nothing else on the links.
 struct Timing {
   double within = 0;
   double between = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long NCCL takes for a collective, by algorithm and protocol, and which of them it takes: the fastest.
+// Times of a collective by NCCL's algorithms and protocols, and the choice among them: the fastest.
 //
 //   time = launch + base + steps within the node * hop + steps over the network * hop + bytes / rate + fill
 //
@@ -34,17 +34,17 @@ struct NcclTiming {
 // All candidates that the options leave, in the order of the enumerations; empty if there are none.
 std::vector<NcclTiming> nccl_timings(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants);
 
-// How long one of them takes with nothing else on the links.
+// Time of one of them with nothing else on the links.
 double lone_seconds(const NcclCost& cost, const NcclCall& call, const NcclOptions& options,
                     const NcclConstants& constants);
 
-// Whether a time is one that can be simulated.
+// True if a time can be simulated.
 bool is_countable(double seconds);
 
 // The fastest of them, the first of equal ones. InputError if the options leave none.
 NcclTiming fastest_nccl_timing(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants);
 
-// What a send takes before its first byte leaves, and its bytes on the wire.
+// Send by NCCL: the time before its first byte leaves, and its bytes on the wire.
 struct NcclSend {
   NcclProtocol protocol = NcclProtocol::kSimple;
   Duration latency{};

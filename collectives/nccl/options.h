@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an experiment may say to the `nccl` library: its version, who launches its kernels, and the algorithms and
-// protocols that it is held to (NCCL_ALGO, NCCL_PROTO).
+// Options of the `nccl` library: its version, who launches its kernels, and the algorithms and protocols that it is
+// restricted to (NCCL_ALGO, NCCL_PROTO).
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ enum class NcclProtocol : std::uint8_t { kLl, kLl128, kSimple };
 inline constexpr std::array<NcclProtocol, 3> kAllNcclProtocols = {NcclProtocol::kLl, NcclProtocol::kLl128,
                                                                   NcclProtocol::kSimple};
 
-// Who starts the kernels of a call: how small messages fare depends on it.
+// Launcher of a call's kernels; the times of small messages depend on it.
 enum class LaunchMode : std::uint8_t {
   kMpi,            // a process for each GPU
   kThreads,        // a thread for each GPU
@@ -63,7 +63,7 @@ struct NcclOptions {
   bool operator==(const NcclOptions&) const = default;
 };
 
-// Whether NCCL has `algorithm` in `protocol`: ring and tree in all, the others in Simple only.
+// True if NCCL has `algorithm` in `protocol`: ring and tree in all, the others in Simple only.
 bool has_protocol(NcclAlgorithm algorithm, NcclProtocol protocol);
 
 // "ring", "collnet-direct"; "ll128"; "single-process"; "2.18.5".

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kNobody = UINT32_MAX;
 
-// Where the messages of each rank stand in the list: its sends from first[rank] on, its receives as slots are filled.
+// Numbers of each rank's messages in the list: its sends from first[rank] on, its receives as slots are filled.
 struct Numbering {
   std::vector<std::uint32_t> first;
   std::vector<std::vector<std::uint32_t>> received;  // [rank][slot]
@@ -39,8 +39,8 @@ Numbering number_messages(const Schedule& schedule) {
   return numbering;
 }
 
-// What the ranks send goes up to one switch. A rank that receives is sent what of it is there, but for what is its own
-// alone, once all of that is there.
+// All ranks send up to one switch. From there a receiving rank gets the data, except what it alone has sent, once all
+// of them have come.
 Exchange expand_in_network(const Schedule& schedule) {
   const Request& request = schedule.request();
   Exchange exchange{request.kind, request.ranks, request.root, schedule.piece_kinds(), {}, 1};

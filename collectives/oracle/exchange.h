@@ -15,9 +15,9 @@
 
 namespace orrery::collectives {
 
-// Where a rank keeps its data, where that is not one copy of every piece: places, a piece in each, of an input, an
-// output and a scratch buffer. An all-gather's input in place is its own part of the output, a reduce-scatter's output
-// its own part of the input; elsewhere the two are one.
+// Buffers of a rank that keeps more than one copy of every piece: places, each with a piece of an input, an output and
+// a scratch buffer. An all-gather's input in place is its own part of the output, a reduce-scatter's output its own
+// part of the input; elsewhere the two are one.
 struct Buffers {
   enum class Kind : std::uint8_t { kInput, kOutput, kScratch };
 
@@ -54,7 +54,7 @@ struct Exchange {
   std::optional<Buffers> buffers{};
   std::function<std::string(std::uint32_t message)> name_of{};  // for reasons; empty: "message 7 (2 -> 3)"
 
-  // What a rank has one of each of: places, or copies of pieces.
+  // Number of a rank's places, or of its copies of pieces.
   PieceId places() const { return buffers ? buffers->places() : piece_kinds; }
   const std::vector<PieceId>& places_of(const Message& message) const {
     return buffers ? message.places : message.pieces;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What each collective starts from and what it promises, on symbolic data: which ranks' contributions a rank's copy of
-// a piece contains. Schedule::pieces() says what a piece stands for.
+// Meaning of each collective on symbolic data, at the start and at the end: the ranks whose contributions a rank's copy
+// of a piece contains. Schedule::pieces() says what a piece stands for.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace orrery::collectives {
 
-// How many pieces the exchange must have, or 0 where an algorithm is free to choose.
+// Number of pieces that the exchange must have; 0 if an algorithm may choose.
 PieceId fixed_piece_kinds(const Exchange& exchange);
 
-// Whether `rank` has its own contribution to `piece` at the start; all other copies are unwritten.
+// True if `rank` has its own contribution to `piece` at the start; all other copies are unwritten.
 bool has_input(const Exchange& exchange, std::uint32_t rank, PieceId piece);
 
-// What must be in a rank's copy at the end.
+// Promised contents of a rank's copy at the end.
 struct Promise {
   enum class Content : std::uint8_t {
     kAnything,   // scratch space, never looked at

@@ -11,7 +11,7 @@ bool arrives_at(const Exchange& exchange, std::uint32_t message, std::uint32_t r
   return exchange.messages[message].to == rank;
 }
 
-// What an event comes after: calls `visit` with earlier events.
+// Predecessors of an event: calls `visit` with earlier events.
 template <class Visit>
 void for_each_earlier(const Exchange& exchange, std::uint32_t event, bool has_landings, Visit visit) {
   const auto count = static_cast<std::uint32_t>(exchange.messages.size());

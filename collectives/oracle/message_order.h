@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which messages of an exchange are ordered by their dependencies, whatever the network does.
+// Order of an exchange's messages by their dependencies, whatever the network does.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace orrery::collectives {
 
-// What messages go through: their start, and, where some wait to land, their landing: that of message m has number
+// Number of events: the start of each message and, if some wait to land, their landing; that of message m has number
 // messages + m.
 std::size_t event_count(const Exchange& exchange);
 
@@ -24,7 +24,7 @@ class MessageOrder {
   // `order` as by dependency_order(), complete; every dependency is one of the sender's own messages.
   MessageOrder(const Exchange& exchange, const std::vector<std::uint32_t>& order);
 
-  // Whether the last byte of `first` has left, or has arrived, before `second` starts.
+  // True if the last byte of `first` has left, or has arrived, before `second` starts.
   bool released_before(std::uint32_t first, std::uint32_t second) const {
     return contains(released_.row(second), first);
   }
@@ -38,7 +38,7 @@ class MessageOrder {
   }
 
  private:
-  // What precedes `first` precedes the event too; `first` is complete.
+  // Makes the predecessors of `first`, which is complete, predecessors of the event.
   void add_dependency(const Exchange& exchange, std::uint32_t first, std::uint32_t rank, std::size_t event);
   std::size_t landing_of(std::uint32_t message) const { return first_landing_ + message; }
 

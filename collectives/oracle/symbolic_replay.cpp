@@ -16,7 +16,7 @@
 namespace orrery::collectives {
 namespace {
 
-// Of what piece, and whose contributions: what one copy holds. No contributions: unwritten.
+// Contents of one copy: the piece, and the ranks that contributed. No contributions: unwritten.
 struct Content {
   PieceId piece = 0;
   std::vector<std::uint64_t> givers;  // as a BitRow
@@ -126,7 +126,7 @@ class Replay {
     bool is_aside = false;         // arrived, and to be added when a send of the receiver waits for it
   };
 
-  // Who waits at `rank` for a message that it sends or receives.
+  // Waiters at `rank` for a message that it sends or receives.
   std::vector<Waiter>& unblocks(std::uint32_t message, std::uint32_t rank) {
     Progress& progress = messages_[message];
     return exchange_.messages[message].to == rank ? progress.arrival_unblocks : progress.release_unblocks;

@@ -10,8 +10,8 @@
 
 namespace orrery::collectives {
 
-// Whether the exchange does what its collective promises. Dependencies must be the sender's own messages, without a
-// cycle.
+// Replays the exchange and checks that it does what its collective promises. Dependencies must be the sender's own
+// messages, without a cycle.
 Verdict replay(const Exchange& exchange, std::uint64_t seed);
 
 // "message 7 (2 -> 3)", or what Exchange::name_of says, for reasons.

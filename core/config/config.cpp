@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-// Of an entry that leads to one value: "parallel.tensor" of {parallel: {tensor: 8}}.
+// Path of an entry that leads to one value: "parallel.tensor" of {parallel: {tensor: 8}}.
 std::string path_of(const ConfigEntry& entry) {
   std::string path = entry.key;
   for (const ConfigValue* value = &entry.value; value->entries.size() == 1; value = &value->entries.front().value)
@@ -22,8 +22,8 @@ std::string path_of(const ConfigEntry& entry) {
   return path;
 }
 
-// Of `paths`, those that end with `part`: below `section` if there are such. Without its last keys where none does;
-// nothing where many do.
+// Selects from `paths` those that end with `part`, preferring paths below `section`. If none ends so, the last keys of
+// `part` are left out; empty if too many do.
 std::vector<std::string> paths_with(std::string part, const std::string& section,
                                     const std::vector<std::string>& paths) {
   constexpr std::size_t kMost = 4;
@@ -49,7 +49,7 @@ ConfigValue map_of_word(ConfigValue word) {
   return map;
 }
 
-// Of "node1.nic0.bandwith": "node1.nic0", "bandwith" and "bandwidth".
+// Splits "node1.nic0.bandwith" into the path "node1.nic0", the unknown key "bandwith" and the likely one, "bandwidth".
 struct Misspelt {
   std::string_view name, key;
   std::string meant;

@@ -197,8 +197,8 @@ class Section {
   // Declares a part of the section that there is only under `condition`.
   virtual void when(bool condition, const std::function<void()>& declare);
 
-  // Whether all that was read since the section began, or since `errors`, is right, so that a check of several values
-  // makes sense.
+  // True if everything read since the section began (or since `errors`) was right, so that a check of several values
+  // together makes sense.
   bool sound() const { return sound(errors_before_); }
   bool sound(std::size_t errors) const { return this->errors() == errors; }
   std::size_t errors() const { return context_->diagnostics().error_count(); }
@@ -275,14 +275,14 @@ class Section {
   bool has(std::string_view key) const { return value_->find(key) != nullptr; }
   // True if a file or the command line has `key`, or "a.b" below the section; false if its value is a default.
   bool given(std::string_view key) const;
-  // What stands there; of a section that has been read, with its files and defaults filled in. Null if absent.
+  // Value at `key`; for a section that has been read, files and defaults are filled in. Null if absent.
   const ConfigValue* value(std::string_view key) const;
-  // Where `key` stands, or where the section starts if it is absent.
+  // Location of `key`, or of the section's start if the key is absent.
   Location where(std::string_view key) const;
   Location where() const { return value_->where; }
   // The same of "a.b".
   Location where_below(std::string_view key) const;
-  // Where the key itself stands, also if its value was read from another file.
+  // Location of the key itself, even if its value was read from another file.
   Location where_key(std::string_view key) const;
   const std::string& path() const { return path_; }
   ConfigContext& context() const { return *context_; }

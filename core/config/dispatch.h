@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How the tokens of a mixture of experts go to the ranks of their experts (dispatch) and back (combine): by which
-// library, and to how many experts, groups of experts and so ranks and nodes a token goes. Workload and collectives
-// share it.
+// Dispatch and combine of a mixture of experts: the library that moves tokens to the ranks of their experts and back,
+// and how many experts, groups of experts, ranks and nodes a token goes to. Workload and collectives share it.
 #pragma once
 
 #include <compare>
@@ -34,8 +33,8 @@ struct DispatchLibrary {
   auto operator<=>(const DispatchLibrary&) const = default;
 };
 
-// Which experts a token goes to: `experts_per_token` of those of `groups_per_token` of `groups` groups, which follow
-// one another, all with the same probability; or as evenly as can be over the ranks (`balanced`, as benchmarks do it).
+// Choice of experts for a token: `experts_per_token`, all within `groups_per_token` of `groups` consecutive groups,
+// each equally likely; or spread as evenly as possible over the ranks (`balanced`, as benchmarks do it).
 struct TokenRouting {
   std::int64_t experts = 1;
   std::int64_t experts_per_token = 1;

@@ -169,7 +169,7 @@ class TreeBuilder : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-// What yaml-cpp's message means, where its own is obscure.
+// Plain wording for those messages of yaml-cpp that are obscure.
 std::string reason_of(const YAML::Exception& problem) {
   if (problem.msg == YAML::ErrorMsg::DOC_IN_SCALAR) return "a quoted text does not end before here";
   return printable(problem.msg);

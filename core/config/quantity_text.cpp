@@ -293,7 +293,7 @@ std::string rounded(Bandwidth bandwidth) {
   constexpr std::array kNames = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s", "EB/s"};
   double value = static_cast<double>(bandwidth.count());
   std::size_t step = 0;
-  // What would round to 1000 takes the next unit.
+  // A value that would round to 1000 takes the next unit.
   for (; value >= 999.95 && step + 1 < kNames.size(); ++step) value /= 1000;
   return fmt::format("{:.4g} {}", value, kNames[step]);
 }

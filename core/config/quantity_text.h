@@ -31,8 +31,8 @@ struct Parsed {
 template <class Q>
 Parsed<Q> parse_quantity(std::string_view text);
 
-// How many of `other` make up one `unit`: 1000 of "GB/s" and "MB/s"; 1 of "" and "", of a plain number. Nothing where
-// one of them is no unit, or they are not units of the same.
+// Ratio of two units: 1000 for "GB/s" and "MB/s"; 1 for "" and "", two plain numbers. Nothing where one of them is no
+// unit, or they are not units of the same.
 std::optional<double> ratio_of_units(std::string_view unit, std::string_view other);
 
 // A whole number and nothing else: no sign but '-', no spaces, within 64 bits.

@@ -82,7 +82,7 @@ ConfigValue* take_default(ConfigValue& root, std::span<const std::string> parts,
   return place;
 }
 
-// What the step that leads nowhere may have meant; the keys beside it are known.
+// Guess at the step that leads nowhere, made from the keys beside it.
 std::string hint_for(ConfigValue& root, std::string_view path) {
   ConfigValue* place = &root;
   for (const std::string& part : split_key_path(path)) {

@@ -149,7 +149,7 @@ struct MapOfNames {
 constexpr std::array<std::string_view, 5> kBelowLinks = {"bandwidth", "latency", "at", "traffic", "dead"};
 constexpr std::array<MapOfNames, 2> kMapsOfNames = {{{"perturb.links.", kBelowLinks}, {"perturb.nics.", kBelowLinks}}};
 
-// Of "nic.up.traffic.most", the length of "nic.up".
+// Length of the name at the start of a path: that of "nic.up" in "nic.up.traffic.most".
 std::size_t length_of_name(std::string_view path, std::span<const std::string_view> below) {
   for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.', dot + 1)) {
     const std::string_view rest = path.substr(dot + 1);
@@ -237,7 +237,7 @@ std::string_view kind_name(ConfigValue::Kind kind) {
   return "unknown";
 }
 
-// What was written within the last tick of the file system's clock may be written again without a newer time.
+// A file written within the last tick of the file system's clock may be written again without getting a newer time.
 ConfigFiles::Stamp ConfigFiles::stamp_of(const std::filesystem::path& path) {
   constexpr std::chrono::milliseconds kTick{20};
   std::error_code code;

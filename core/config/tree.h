@@ -50,19 +50,19 @@ std::string_view kind_name(ConfigValue::Kind kind);
 // many values (aliases that multiply) are collected in `diagnostics`; what could be read is returned.
 ConfigValue parse_config(std::string_view text, const std::string& file, Diagnostics& diagnostics);
 
-// Whether a value names a file by path: it has a '/' or ends in .yaml, .yml or .json.
+// True if a value names a file by path: it has a '/' or ends in .yaml, .yml or .json.
 bool looks_like_path(std::string_view name);
 
-// Where the program finds its standard input as a file.
+// Path by which the program reads its standard input as a file.
 inline constexpr std::string_view kStandardInput = "/dev/stdin";
 
 // The path that `name` stands for in `file`: relative to its folder. From the command line, be it an option or standard
 // input, relative to the working directory.
 std::filesystem::path path_from(const std::string& file, std::string_view name);
 
-// Whether `file` is written as configurations are, by its ending; standard input, if it is text.
+// True if `file` can be a configuration, judged by its ending; standard input can, if it is text.
 bool may_be_configuration(const std::string& file);
-// Whether it may be a trace nevertheless: JSON may be both.
+// True if `file` may be a trace as well: JSON can be either.
 bool may_be_trace(const std::string& file);
 
 // The folder of shipped configurations, and how a name in a file becomes another file. Any thread may call.
@@ -76,11 +76,11 @@ class ConfigFiles {
   // at `wanted_at` (where it is named).
   ConfigValue load(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) const;
 
-  // Of any file, the first bytes, 4,096 at most.
+  // Beginning of any file: its first 4,096 bytes at most.
   std::string beginning(const std::string& path) const;
 
-  // What can be read of the configuration file `path`, whatever is wrong with it; a null of what is none
-  // (may_be_configuration()). To tell what kind of file it is.
+  // Reads as much as possible of the configuration file `path`, whatever is wrong with it, to tell what kind of file it
+  // is. Null for a file that is no configuration (may_be_configuration()).
   ConfigValue peek(const std::string& path) const;
 
   // `value` is a path (looks_like_path), relative to the file that names it, or a bare name looked up in `folder` of
@@ -142,7 +142,7 @@ ConfigValue parse_option(std::string_view text, std::string_view origin, Diagnos
 void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics,
                    const ResolveConfig& resolve = {});
 
-// Of an edit, the path: "a.b".
+// Path in an edit: "a.b" of "a.b=c".
 std::string path_of_setting(std::string_view setting);
 
 // Replaces the name of a file that `value` is, of a key with this `folder`, by the contents. False after an error.

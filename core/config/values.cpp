@@ -82,7 +82,7 @@ std::int64_t harmless(Range range) {
   return range.least;
 }
 
-// Whether `text` would be a whole number, had it fewer digits.
+// True if `text` would be a whole number, were it not for too many digits.
 bool is_long_number(std::string_view text) {
   return text.size() > 18 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which files the program has read: so that no output is written over one of them, and so that a result can say what it
-// was made from. Any thread may call.
+// Record of the files that the program has read, so that no output overwrites one of them and a result can name its
+// inputs. Any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class InputKind : std::uint8_t { kConfiguration, kData };
 // read, if they have been. InputError if it is an output.
 void note_input(const std::string& path, InputKind kind = InputKind::kData, const std::string& sha256 = {});
 
-// Whether it has been, under this name or another one.
+// True if the file has been read, under this name or another one.
 bool is_input(const std::string& path);
 
 // `path` will be written over. InputError if it is read, be it before or, by note_input(), later.
@@ -33,7 +33,7 @@ struct InputFile {
 // Every regular file that was noted, ascending by path.
 std::vector<InputFile> input_files();
 
-// Of a file's bytes; empty where they cannot be read.
+// SHA-256 of a file's bytes; empty if they cannot be read.
 std::string sha256_of_file(const std::string& path);
 
 // The same of each of `files`. None is read again as long as it stays as it is, which its time of change says: other

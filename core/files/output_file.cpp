@@ -126,7 +126,7 @@ void OutputFile::open_in_place() {
   if (descriptor_ < 0) fail("cannot be created", errno);
 }
 
-// Whose the file is stays so only where that is allowed, which it need not be.
+// Keeping the owner of a file needs a permission that the process may lack; then the file gets a new owner.
 void OutputFile::keep_permissions() const {
   struct stat before = {};
   if (::stat(target_.c_str(), &before) != 0) return;

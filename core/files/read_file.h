@@ -13,7 +13,7 @@
 
 namespace orrery {
 
-// Why a file cannot be read, in words that follow its name: "there is no such file", "it is a folder", "Permission
+// Reason why a file cannot be read, worded to follow its name: "there is no such file", "it is a folder", "Permission
 // denied". Empty where nothing is known to be in the way.
 std::string why_unreadable(const std::string& path);
 

@@ -278,7 +278,7 @@ void read_prices(Section& cluster, Prices& prices) {
               });
 }
 
-// Those that the fabric has something for.
+// Sets the prices of those kinds that the fabric has.
 void give_prices(Fabric& fabric, Prices prices, Diagnostics& diagnostics) {
   fabric.set_prices(std::move(prices.of_kind));
   const std::vector<KindCost> costs = costs_of(fabric);

@@ -56,7 +56,7 @@ struct MatrixCapacity {
   Efficiency efficiency = kFullEfficiency;
 };
 
-// What the matrix does not say.
+// Link figures that a topology matrix does not contain.
 struct MatrixCapacities {
   MatrixCapacity nvlink;       // one of the NV# bonded links; latency from GPU to GPU
   MatrixCapacity pcie;         // device, NIC or switch to what is above it

@@ -135,7 +135,7 @@ class Builder {
       join(from, to, kPcieLink, capacities_.pcie, capacities_.pcie.latency);
   }
 
-  // What stands for a group of the level below: its vertex, and the level of that.
+  // Vertex that stands for a group of the level below, and the level of that group.
   struct Top {
     std::uint32_t vertex = 0;
     int level = -1;

@@ -136,7 +136,7 @@ void read_written_out(Section& section, const DeviceLinks& links, NodeSpec& node
   if (section.sound(errors)) use_graph(section, node, std::move(graph));
 }
 
-// How to change what is written in that way.
+// Hint on how to change links that are written in this way.
 std::string change_of_links(const Section& section, std::string_view way) {
   if (way == "topology_matrix") return fmt::format("; {}.capacities changes its links", section.path());
   if (way != "links") return {};
@@ -150,7 +150,7 @@ std::string change_of_links(const Section& section, std::string_view way) {
                      printable(classes.front()), printable(fmt::format("{}", fmt::join(classes, ", "))));
 }
 
-// Whether `links` or `topology_matrix` is there, in place of `fabric`.
+// True if `links` or `topology_matrix` is given in place of `fabric`.
 bool is_written_out(Section& section) {
   constexpr std::array<const char*, 3> kWays = {"links", "topology_matrix", "fabric"};
   const auto first = std::ranges::find_if(kWays, [&](const char* key) { return section.has(key); });

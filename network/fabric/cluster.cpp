@@ -93,7 +93,7 @@ std::uint64_t link_count(const ClusterSpec& cluster) {
 
 namespace {
 
-// Of nodes like the first.
+// Parts of a cluster all of whose nodes are like the first.
 FabricParts parts_of(const ClusterSpec& cluster) {
   const NodeSpec& node = cluster.node;
   const std::uint64_t devices = std::uint64_t{cluster.nodes} * node.devices;

@@ -27,13 +27,13 @@ struct NodeFabricSpec {
 struct NicSpec {
   std::uint32_t count = 1;  // per node; a multiple of the devices if there are more
   Bandwidth bandwidth{1};   // of one NIC, per direction
-  // Where the NICs are not in the node's graph: the host link between a device and its NICs (PCIe), per direction.
+  // Host link (PCIe) between a device and its NICs, per direction; used if the NICs are not in the node's graph.
   Bandwidth host_bandwidth{1};
   Duration host_latency{};
   // Then: whether a NIC reads and writes the memory of its devices. Otherwise all it moves goes through the host's
   // memory, up and down a link of its own, as wide as a device's.
   bool gpu_direct = true;
-  // Where they are: the NIC that each device uses.
+  // NIC that each device uses; given if the NICs are in the node's graph.
   std::vector<std::uint32_t> of{};
   std::optional<Efficiency> efficiency{};  // of the NICs and of the fabric that joins them; nothing: the network's
   Efficiency host_efficiency = kFullEfficiency;
@@ -57,10 +57,10 @@ struct ScaleOutSpec {
   bool in_network_reduction = false;
 };
 
-// Whether the NICs are vertices of the node's graph, in place of host links.
+// True if the NICs are vertices of the node's graph rather than reached over host links.
 inline bool nics_inside(const NodeSpec& node) { return node.fabric.own.graph.spec().nics > 0; }
 
-// Whether what the NICs move is copied through the host's memory.
+// True if the data that NICs move are copied through the host's memory.
 inline bool stages_in_host(const NodeSpec& node) { return node.nics && !node.nics->gpu_direct; }
 
 // NICs that the scale-out fabric joins, per node: those that are one device's own are one trunk. The node has `nics`.
@@ -80,14 +80,14 @@ struct ClusterSpec {
   Routing routing{};  // between the NICs; inside a node, NVLink and PCIe stripe every message over all parallel links
 };
 
-// Why nodes of two types cannot be in one cluster, or "": they are joined alike, only the figures of their links
-// differ.
+// Problem that keeps nodes of two types out of one cluster, or "": they have to be joined alike and may differ in the
+// figures of their links only.
 std::string mixing_problem(const NodeSpec& node, const NodeSpec& other);
 
-// Of the scale-out fabric, which the cluster has.
+// Parameters of the scale-out fabric, which the cluster must have.
 TopologyParameters scale_out_parameters(const ClusterSpec& cluster);
 
-// How many links build_cluster() would make.
+// Number of links that build_cluster() would make.
 std::uint64_t link_count(const ClusterSpec& cluster);
 
 // Logical dimensions: the devices of a node, then (with more than one) the nodes. Device d of a node uses NIC

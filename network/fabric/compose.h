@@ -28,7 +28,7 @@ inline constexpr std::size_t kMostDimensions = 32;
 
 TopologyParameters parameters_of(const DimensionSpec& dimension, const Routing& routing);
 
-// How many links compose() would make. The sizes are within what their topologies and kMostDevices allow.
+// Number of links that compose() would make. The sizes are within what their topologies and kMostDevices allow.
 std::uint64_t link_count(std::span<const DimensionSpec> dimensions, const Routing& routing = {});
 
 // The first dimension varies fastest. Sizes and counts must be within the limits above (read_cluster checks them).

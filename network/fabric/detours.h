@@ -18,7 +18,7 @@ class Detours {
     std::uint32_t from = 0;  // vertices
     std::uint32_t to = 0;
   };
-  // Whether a message that comes to a vertex over a link may leave it over another.
+  // Predicate: true if a message that reaches a vertex over link `in` may leave it over link `out`.
   using Passes = std::function<bool(LinkId in, LinkId out)>;
 
   // `edges` by link. Links that lead from a vertex to itself are no part of a way.

@@ -22,7 +22,7 @@
 
 namespace orrery::network {
 
-// How link and vertex numbers follow from where a link is: the arithmetic behind Fabric::route and Fabric::ends.
+// Numbering of links and vertices by their places: the arithmetic behind Fabric::route and Fabric::ends.
 enum class VertexId : std::uint32_t {};  // devices first, then switches and NICs
 
 struct LinkEnds {
@@ -43,13 +43,13 @@ struct Tier {
 
   bool holds(LinkId link) const { return index_of(link) - first_link < links * instances; }
   bool holds(VertexId vertex) const { return index_of(vertex) - first_switch < switches * instances; }
-  // Of a switch that the tier holds, within its instance: "leaf3".
+  // Name, within its instance, of a switch of the tier: "leaf3".
   std::string switch_name(VertexId vertex) const;
   std::uint32_t instance_of(VertexId vertex) const { return (index_of(vertex) - first_switch) / switches; }
   // Appends the route of a message between two members of an instance.
   void route(std::uint32_t instance, std::uint32_t from, std::uint32_t to, const Endpoints& ends,
              std::vector<LinkId>& out) const;
-  // Whether the topology says that the same switches are above all of these members.
+  // True if the topology says that the same switches are above all of these members.
   bool share_switches(std::span<const std::uint32_t> members) const;
 };
 
@@ -63,7 +63,7 @@ struct ComposedLayout {
   bool share_switches(std::span<const DeviceId> devices) const;
   LinkEnds ends(LinkId link) const;
   std::string vertex_name(VertexId vertex) const;
-  // Whether a message may leave the vertex that one link leads to by another that begins there.
+  // True if a message may pass from one link to another at the vertex between them.
   bool passes(LinkId, LinkId) const { return true; }
   // The devices by whose links a way between two devices leads out of their nodes.
   Endpoints outer_ends(const Endpoints& ends) const { return ends; }
@@ -86,10 +86,11 @@ struct ClusterLayout {
   Tier node;
   Tier scale_out;                     // one instance, whose members are the NICs
   std::uint32_t first_host_link = 0;  // one up link per device, then one down link per device
-  // Where NICs do not reach the memory of devices: one link up to the host's memory per NIC, then one down per NIC;
-  // what the NIC moves crosses both.
+  // Links of NICs that cannot reach device memory: one per NIC up to the host's memory, then one per NIC down from it;
+  // all data of the NIC cross both.
   std::optional<std::uint32_t> first_staging_link{};
-  // Where software of the host moves the data: one link out of each device, then one into each; both are at the device.
+  // Links of a software stack that moves the data on the host: one out of each device, then one into each; both are at
+  // the device.
   std::optional<std::uint32_t> first_stack_link{};
   std::uint32_t first_nic = 0;  // vertex
   // By device, where NICs are dead: by whose way to a NIC it sends to other nodes, and by whose it receives; a way is
@@ -126,8 +127,7 @@ struct ClusterLayout {
   bool share_switches(std::span<const DeviceId> group) const;
   LinkEnds ends(LinkId link) const;
   std::string vertex_name(VertexId vertex) const;
-  // As in ComposedLayout: NICs pass on what goes to or comes from the other nodes, devices what goes from one device
-  // to another.
+  // Passing rule, as in ComposedLayout: NICs pass traffic of other nodes, devices pass traffic between devices.
   bool passes(LinkId in, LinkId out) const;
   Endpoints outer_ends(const Endpoints& ends) const;
   void pass_hosts(const Endpoints& ends, std::vector<LinkId>& way) const;
@@ -163,7 +163,7 @@ struct LogicalDimension {
   std::vector<GridAxis> axes{};  // of a ring, a torus or a mesh, whose sizes multiply to `size`; of others none
 };
 
-// What a fabric is made of. Built by compose() and build_cluster().
+// Parts that make up a fabric. Built by compose() and build_cluster().
 struct FabricParts {
   std::uint32_t devices = 0;
   std::uint32_t vertices = 0;  // devices first
@@ -178,7 +178,7 @@ struct FabricParts {
   std::vector<InterconnectKind> interconnects{};  // likewise
 };
 
-// Of each vertex or link of a kind, in any currency.
+// Price of each vertex or link of a kind, in any currency.
 struct KindPrice {
   std::string kind;  // as FabricSummary has it, or a class of links
   double each = 0;
@@ -202,13 +202,13 @@ class Fabric {
   void set_latency(LinkId link, Duration latency);
   // Lets the bandwidth of a link change over time, also otherwise than by the courses that were added before.
   void add_course(LinkId link, const LinkCourse& course);
-  // Whether the bandwidth of any link does.
+  // True if no link's bandwidth changes over time.
   bool is_steady() const { return courses_.empty(); }
-  // What a link has at a time, and when it may have another bandwidth next; Time::max(): never.
+  // Bandwidth of a link at a time, and the next time at which it may change; Time::max(): never.
   Bandwidth bandwidth_at(LinkId link, Time time) const;
   Time next_change(LinkId link, Time time) const;
   LinkEnds ends(LinkId link) const;
-  // Whether neither end of the link is a device or a NIC.
+  // True if neither end of the link is a device or a NIC.
   bool joins_switches(LinkId link) const;
   // "node3.gpu0", "node3.nic1", "leaf2".
   std::string vertex_name(VertexId vertex) const;
@@ -225,16 +225,16 @@ class Fabric {
   // The first varies fastest; the product of the sizes is device_count().
   std::span<const LogicalDimension> dimensions() const { return parts_.dimensions; }
 
-  // Whether it is nodes, of which the last dimension joins several, and not `dims`.
+  // True for a fabric of nodes, several of which the last dimension joins; false for one given as `dims`.
   bool is_of_nodes() const { return std::holds_alternative<ClusterLayout>(parts_.layout); }
 
   // For people: no time depends on them.
   void set_prices(std::vector<KindPrice> prices) { prices_ = std::move(prices); }
   std::span<const KindPrice> prices() const { return prices_; }
 
-  // What the configuration says of a real cluster; nothing is known of dimensions.
+  // Interconnects of a real cluster, from its configuration; unknown for a fabric of `dims`.
   const InterconnectKind& interconnect() const { return parts_.interconnect; }
-  // Of one type of nodes; that of the cluster is what all of them have.
+  // Interconnects of one type of nodes; those of the cluster are what all types have in common.
   const InterconnectKind& interconnect(std::uint32_t type) const {
     return parts_.interconnects.empty() ? parts_.interconnect : parts_.interconnects[type];
   }
@@ -243,15 +243,15 @@ class Fabric {
   // another NIC of the node.
   void remove_links(std::span<const LinkId> links);
 
-  // By which NICs of its node a device sends to other nodes and receives from them; `own`: as when nothing is dead.
+  // NICs of its node by which a device sends to and receives from other nodes; `own`: as when nothing is dead.
   struct NicUse {
     std::uint32_t out = 0;
     std::uint32_t in = 0;
     bool own = true;
   };
-  // Whether any device uses another NIC than its own, or its own over another device.
+  // True if some device uses a NIC other than its own, or reaches its own over another device.
   bool uses_spare_nics() const;
-  // Of a fabric that uses_spare_nics().
+  // NICs of one device; only for a fabric that uses_spare_nics().
   NicUse nics_of(DeviceId device) const;
 
   // Replaces `out` by the links from one device to another, in the order of travel; none if they are the same.
@@ -267,22 +267,23 @@ class Fabric {
   // Two devices of different rails that no way joins in a network without one between rails; nothing: there are none.
   std::optional<Endpoints> apart() const;
 
-  // Where the devices of a group lie, up to the numbers of nodes and switches: groups of equal congruence have the same
-  // routes, link for link, each device for its like. Nothing where that cannot be said in short.
+  // Position of a group's devices up to the numbers of nodes and switches: groups of equal congruence have the same
+  // routes, link for link, each device for its counterpart. Nothing where that cannot be said in short.
   std::optional<std::vector<std::uint32_t>> congruence(std::span<const DeviceId> devices) const;
 
-  // Where one switch joins the nodes, every link is at one of them, and nodes that trade places, each with all that is
-  // at it, leave every route as it is, link for link.
+  // True if one switch joins the nodes, every link is at one node, and swapping two nodes with all their links leaves
+  // every route as it is.
   bool has_nodes_alike() const;
   struct AtNode {
     std::uint32_t node = 0;
     std::uint32_t stride = 0;  // the same link of the next node is so much further
   };
-  // Of a fabric that has_nodes_alike().
+  // Node and place of a link; only for a fabric that has_nodes_alike().
   AtNode at_node(LinkId link) const;
 
-  // Whether the way from one of these devices to any other of them follows from each of the two by itself, since the
-  // same switches join them all. True only where that is known without looking at all routes.
+  // True if the same switches join all of these devices, so that a route between two of them is a way out that depends
+  // on the first and a way in that depends on the second alone. True only where that is known without looking at all
+  // routes.
   bool share_switches(std::span<const DeviceId> devices) const;
 
   // Memory held per link and vertex: it grows with link_count() only.

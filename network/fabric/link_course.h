@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the bandwidth of a link changes over time: steps that a user lists, and what others take of it, drawn by a seed.
+// Bandwidth of a link over time: steps listed by the user, and background traffic drawn by a seed.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct BandwidthStep {
   bool operator==(const BandwidthStep&) const = default;
 };
 
-// What others take of a link: in each period a share of its own, from `least` to `most`, each as likely as any other.
+// Background traffic on a link: in each period it takes a share drawn uniformly from `least` to `most`.
 struct BackgroundTraffic {
   std::int64_t least = 0;  // millionths
   std::int64_t most = 0;   // likewise, less than a million
@@ -35,7 +35,7 @@ struct LinkCourse {
   std::vector<std::vector<BandwidthStep>> steps;
   std::vector<BackgroundTraffic> traffic;
 
-  // Of a link that has `whole` if nothing changes: at least 1 B/s.
+  // Bandwidth at a time of a link whose undisturbed bandwidth is `whole`; at least 1 B/s.
   Bandwidth bandwidth_at(Bandwidth whole, Time time) const;
   // The first time after `time` at which that may be another; Time::max() if there is none.
   Time next_change(Time time) const;

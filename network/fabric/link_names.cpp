@@ -55,7 +55,7 @@ std::string name_of(const Fabric& fabric, LinkId link) {
   const bool is_between_devices = ends.from != ends.to && is_device(ends.from) && is_device(ends.to);
   if ((!is_down && direction != "up") || is_between_devices) return from + ">" + to;
   const std::string& at = is_down ? to : from;
-  // What is called after its vertex need not say so twice.
+  // A link class that starts with its vertex's name does not repeat it.
   const std::string_view own = std::string_view(at).substr(at.rfind('.') + 1);
   if (own.starts_with(link_class.substr(0, dot))) return fmt::format("{}.{}", at, direction);
   return fmt::format("{}.{}", at, link_class);

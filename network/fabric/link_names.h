@@ -25,7 +25,7 @@ std::optional<std::string> renamed_link(const Fabric& fabric, std::string_view n
 // "node0.gpu0>node0.gpu1".
 std::string name_of(const Fabric& fabric, LinkId link);
 
-// What to write in place of a name that nothing has.
+// Hint for a link name that matches nothing.
 std::string link_name_hint(const Fabric& fabric, std::string_view name);
 
 }  // namespace orrery::network

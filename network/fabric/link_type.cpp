@@ -27,7 +27,7 @@ HostStack read_stack(Section& section) {
   return stack;
 }
 
-// Of a link of a fabric that is only called by its kind: with `is_port`, of all links that a device has. Nothing where
+// Bandwidth of a fabric link known only by its kind; with `is_port`, of all links of a device together. Nothing where
 // there are several, and their number is not known.
 std::optional<Bandwidth> fabric_bandwidth(const LinkType& type, const DeviceLinks& device, bool is_port) {
   if (!type.bundled) return type.bandwidth;

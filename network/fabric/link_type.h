@@ -18,8 +18,8 @@ namespace orrery::network {
 // must have some thousands of them for each to get its share; what is given as less is a slip of the pen.
 inline constexpr Bandwidth kLeastBandwidth{1000};  // of a link
 
-// What is wrong with so many equal links that have a bandwidth `together` which follows from others, or "". `what`
-// names them: "the links up from a leaf switch".
+// Problem with `links` equal links whose bandwidth `together` is derived from other values, or "". `what` names them:
+// "the links up from a leaf switch".
 std::string derived_bandwidth_problem(std::string_view what, Int128 together, std::uint64_t links);
 
 // Reads the bandwidth of a link, which must be there unless there is a `fallback`; reports one that no link may have.
@@ -45,7 +45,7 @@ LinkType read_link_type(Section& section);
 // The one at `key`; nothing if the key is not there.
 std::optional<LinkType> read_link_type(Section& section, std::string_view key, std::string_view meaning);
 
-// What joins a device to others, as far as its configuration says.
+// Links of a device, as far as its configuration names them.
 struct DeviceLinks {
   std::optional<LinkType> nvlink;
   std::optional<std::int64_t> nvlink_count;
@@ -77,10 +77,10 @@ LinkRate read_link_rate(Section& section, std::string_view bandwidth_meaning, st
 LinkRate read_fabric_rate(Section& section, std::string_view bandwidth_meaning, const DeviceLinks& device,
                           bool is_port);
 
-// What joins the nodes of a cluster (configs/networks): what the NICs speak, what share of their bandwidth messages
-// get, and, where the host's processors move the data, what that costs.
-// Software between a device and its NICs: a pair of links of each device, out and in. Each message between nodes
-// crosses one of the sender's and one of the receiver's.
+// Software stack of a host whose processors move the data between a device and its NICs: a pair of links of each
+// device, out and in. Each message between nodes crosses one of the sender's and one of the receiver's. Part of the
+// scale-out network (configs/networks), which also says what the NICs speak and what share of their bandwidth messages
+// get.
 struct HostStack {
   Bandwidth bandwidth{1};  // of a device, per direction
   Duration latency{};      // on the way out, and again on the way in

@@ -21,12 +21,12 @@ struct Diameter {
 // Nothing for a fabric of more than `most` devices, whose pairs are too many to look at.
 std::optional<Diameter> diameter_of(const Fabric& fabric, std::uint32_t most = 2048);
 
-// What devices in one half can send to those of the other, one way, all of them at once and over any links: the least
-// of the cuts in halves across each axis of the fabric; across nodes, where there are several. A half of an odd number
-// is the smaller. Nothing for one device, or more links than `most`.
+// Bisection bandwidth: what devices in one half can send to the other half, one way, all at once and over any links;
+// the least over the halving cuts across each axis of the fabric, or across nodes if there are several. A half of an
+// odd number is the smaller. Nothing for one device, or more links than `most`.
 std::optional<Bandwidth> bisection_of(const Fabric& fabric, std::uint32_t most = 20'000);
 
-// How many there are of a kind that prices are given for, and what they cost.
+// Number and cost of the parts of one kind that has a price.
 struct KindCost {
   std::string kind;
   std::uint64_t count = 0;  // 0: nothing is called so

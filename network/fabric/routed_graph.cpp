@@ -106,7 +106,7 @@ std::uint32_t RoutedGraph::trunk_of(std::uint32_t single) const {
   return static_cast<std::uint32_t>(after - first_single_.begin()) - 1;
 }
 
-// One of the links that search() found equally good at a vertex on the way.
+// Picks one of the equally good links that search() found at a vertex on the way.
 std::uint32_t RoutedGraph::choose(std::uint32_t from, std::uint32_t at, std::uint32_t to, RouteChoices& choices) const {
   const std::vector<Hop>& hops = hops_of(from, to);
   const bool over_devices = on_devices_[pair(from, to)];

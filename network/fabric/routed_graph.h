@@ -17,7 +17,7 @@
 
 namespace orrery::network {
 
-// How a message chooses among parallel links and switches that serve equally well.
+// Choice of a message among parallel links and switches that serve equally well.
 //
 // Spray uses all of them at once, so they are one trunk of their summed capacity and there is nothing to choose. The
 // other two enumerate them and send everything between two devices the same way.
@@ -26,7 +26,7 @@ enum class RoutingKind : std::uint8_t { kSpray, kDeterministic, kEcmp };
 // "spray", "deterministic", "ecmp", in the order of the enumeration.
 std::vector<std::string> routing_names();
 
-// What a route is for: a message from one device to another.
+// Ends of a route: a message from one device to another.
 struct Endpoints {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
@@ -49,7 +49,7 @@ struct Routing {
   RoutingKind kind = RoutingKind::kSpray;
   std::uint64_t seed = 0;  // of ecmp
 
-  // Whether parallel links are links of their own, in place of a trunk.
+  // True if parallel links are separate links rather than one trunk.
   bool enumerates() const { return kind != RoutingKind::kSpray; }
 
   // Deterministic: destination modulo, d mod k at the first choice, (d / k) mod k' at the next, where `destination`

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which NIC a device uses when its own is dead: another of its node. The nearest comes first: by hops where the NICs
-// are in the node's graph, then by the highest bit in which the numbers differ, since PCIe joins neighbours in pairs,
-// pairs in fours. So of two neighbours that both lose theirs, each gets another.
+// Spare NICs: a device whose own NIC is dead uses another one of its node. The nearest comes first: by hops where the
+// NICs are in the node's graph, then by the highest bit in which the numbers differ, since PCIe joins neighbours in
+// pairs, pairs in fours. So of two neighbours that both lose theirs, each gets another.
 //
 // Where NICs have host links of their own, a device reaches another's NIC through the node's fabric and that device, as
 // NCCL does over NVLink (PXN).
@@ -15,7 +15,7 @@ namespace {
 
 using IsDead = std::function<bool(LinkId)>;
 
-// Whether NICs have a link left to the fabric between the nodes, and one from it.
+// NICs that still have a link to, and one from, the fabric between the nodes.
 struct LivingNics {
   std::vector<bool> out, in;
 };
@@ -68,7 +68,7 @@ class Ways {
     const RoutedGraph& graph = layout_.node.parameters.own.graph;
     return is_out_ ? graph.hops(slot, member) : graph.hops(member, slot);
   }
-  // Whether the NIC and all links between it and the device are there.
+  // True if the NIC and all links between it and the device work.
   bool is_open(std::uint32_t device, std::uint32_t way) const {
     if (!living_[layout_.nic_of_way(way)]) return false;
     const std::uint32_t node = device / layout_.devices_per_node;

@@ -27,7 +27,7 @@ namespace orrery::network {
 
 inline constexpr std::uint32_t kMostDevices = 16U << 20;  // of a fabric
 
-// Of a fat-tree or rails.
+// Stages of a fat-tree or of rails.
 struct TreeStages {
   std::uint32_t leaf_ports = 1;
   std::uint32_t pod_leaves = 0;  // 0: no pods
@@ -39,7 +39,7 @@ struct TreeStages {
   bool has_spine = true;           // false: nothing joins the leaf switches (rail-only)
 };
 
-// Of a dragonfly.
+// Router groups of a dragonfly.
 struct RouterGroups {
   std::uint32_t router_ports = 1;
   std::uint32_t group_routers = 1;
@@ -50,13 +50,13 @@ struct RouterGroups {
   Duration global_latency{};
 };
 
-// Of a butterfly.
+// Stages of a butterfly.
 struct FlyStages {
   std::uint32_t ports = 1;  // of a switch, on either side
   std::uint32_t stages = 1;
 };
 
-// What a topology knows beyond its size: left by its reader for its other functions.
+// Properties of a topology beyond its size: its reader stores them for its other functions.
 struct TopologyOwn {
   std::uint32_t size = 0;            // members, where its keys say how many; 0: any number
   std::uint32_t rails = 1;           // how many members, side by side, are of one node
@@ -86,7 +86,7 @@ struct TopologyLink {
   Efficiency efficiency = kFullEfficiency;  // where links are written out
 };
 
-// One of the equal links that make up a trunk.
+// Bandwidth of one of the equal links that make up a trunk.
 constexpr Bandwidth part_of(Bandwidth trunk, std::uint64_t links) {
   return Bandwidth(std::max<std::int64_t>(1, trunk.count() / static_cast<std::int64_t>(links)));
 }
@@ -119,7 +119,7 @@ struct TopologyShape {
   void (*route)(const TopologyParameters&, std::uint32_t from, std::uint32_t to, RouteBuilder& route);
   // "leaf3"; null: switches are called "switch<i>".
   std::string (*switch_name)(const TopologyParameters&, std::uint32_t index) = nullptr;
-  // What is wrong with bandwidths that follow from the parameters, or ""; null: none do.
+  // Check of bandwidths that are derived from the parameters: the problem, or ""; null if none are derived.
   std::string (*problem)(const TopologyParameters&) = nullptr;
   // Members side by side on an axis have a link each way, and nothing else joins any; the first axis varies fastest.
   // Null: this is no grid.
@@ -133,7 +133,7 @@ struct TopologyShape {
 
 enum class MemberKind : std::uint8_t { kDevice, kNic };
 
-// Who is to be joined.
+// Members to be joined.
 struct Members {
   MemberKind kind = MemberKind::kDevice;
   std::uint32_t count = 0;  // 0: not known yet
@@ -164,7 +164,7 @@ inline bool joins_rails(const Topology& topology, const TopologyParameters& para
   return topology.shape->joins_rails == nullptr || topology.shape->joins_rails(parameters);
 }
 
-// Whether the links have figures of their own, so that `bandwidth` and `latency` mean nothing.
+// True if the links have figures of their own, so that `bandwidth` and `latency` mean nothing.
 inline bool writes_out_links(const Topology& topology) { return topology.shape->link_classes.empty(); }
 
 // Sorted by name.

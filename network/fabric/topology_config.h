@@ -20,10 +20,10 @@ struct TopologyChoice {
 TopologyChoice read_topology(Section& section, std::span<const std::string> names, const Members& members,
                              std::string_view meaning);
 
-// Whether a topology can have so many members: what is wrong, or "".
+// Problem with this number of members for a topology, or "".
 std::string size_problem(const TopologyChoice& choice, std::uint64_t size);
 
-// Whether the links can have the bandwidths that follow from the parameters: what is wrong, or "".
+// Problem with the link bandwidths that follow from the parameters, or "".
 std::string bandwidth_problem(const Topology& topology, const TopologyParameters& parameters);
 
 // Reads `efficiency` (or another key): the share of the nominal `bandwidth` beside it that messages get. The fabric
@@ -45,11 +45,11 @@ inline constexpr std::string_view kTrunkLatencyMeaning =
     "fat-tree, rail-optimised, butterfly, flattened-butterfly: latency of a link between two switches, including the "
     "switch that it leads to";
 
-// Whether a class of links of this name leads out of the node: "nic-pcie", "nic", "host-memory", "stack", or the
-// former "host".
+// True if a class of links of this name leads out of the node: "nic-pcie", "nic", "host-memory", "stack", or the former
+// "host".
 bool is_outside(std::string_view name);
 
-// What a name may not be, since results have it for something else: what is wrong, or "".
+// Problem with a name that results reserve for something else, or "".
 std::string reserved_name_problem(std::string_view name);
 
 // An integer that was read within a range of 32 bits.

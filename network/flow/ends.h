@@ -36,7 +36,7 @@ class FlowEnds {
     std::uint32_t link;
   };
 
-  // What the link's clock shows now.
+  // Reading of the link's clock now.
   Int128 clock(const FlowLink& link) const {
     return link.sent + Int128{link.level} * (engine_.now() - link.since).count();
   }

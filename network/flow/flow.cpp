@@ -24,7 +24,7 @@ void set_at(std::vector<T>& values, std::uint32_t index, const T& value) {
   values[index] = value;
 }
 
-// Of its transfer; it arrives after the latency of its path.
+// Reports the end of a transfer; the message arrives after the latency of its path.
 void report_end(Engine& engine, MessageRecipient& recipient, std::uint32_t id, Duration latency) {
   recipient.on_released(id);
   if (latency == Duration::zero())
@@ -165,7 +165,7 @@ void FlowNetwork::share(const UncontendedFlow& message) {
   for (const Moving& part : left_of_group(message)) join(create_part(part));
 }
 
-// What it has had of its links so far, it had for itself.
+// Until now the flow had its links to itself, so its progress follows from the elapsed time.
 std::uint32_t FlowNetwork::create(const UncontendedFlow& message) {
   const Duration elapsed = engine_.now() - message.start;
   const Int128 sent = Int128{paths_[message.path].narrowest.count()} * elapsed.count();
@@ -175,7 +175,7 @@ std::uint32_t FlowNetwork::create(const UncontendedFlow& message) {
   return flow;
 }
 
-// What the links that a group has had to itself since its start still have to carry. The group is taken up.
+// Takes up a group with links to itself, and returns the work that it still has on them.
 std::vector<FlowNetwork::Moving> FlowNetwork::left_of_group(const UncontendedFlow& message) {
   const Duration elapsed = engine_.now() - message.start;
   const std::uint32_t group = groups_.put({});
@@ -281,7 +281,7 @@ void FlowNetwork::put_back(std::span<const Moving> moving, std::span<const LinkS
   }
 }
 
-// Those who had its links to themselves join as well.
+// Flows that had its links to themselves join the graph as well.
 void FlowNetwork::join(std::uint32_t flow) {
   for (std::size_t i = 0; i < graph_.flow(flow).crossings.size(); ++i) {
     const LinkId link = graph_.link(graph_.flow(flow).crossings[i].link).id;

@@ -62,7 +62,7 @@ class FlowNetwork : public Network, private EventSink {
   static constexpr std::uint64_t kChange = 1;
   static constexpr std::uint64_t kUncontended = std::uint64_t{1} << 32;
 
-  // Whose end the end of a flow is.
+  // Recipient of a flow's end.
   struct Owner {
     MessageRecipient* recipient = nullptr;
     std::uint32_t id = 0;
@@ -73,7 +73,7 @@ class FlowNetwork : public Network, private EventSink {
   struct Group {
     std::size_t flows = 0;  // that have not ended
   };
-  // What is off its links while classes come apart.
+  // Work that is taken off its links while classes split.
   struct Moving {
     Int128 left;  // as Flow::end has it
     Owner owner;

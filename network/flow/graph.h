@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which flows are on which links now, how fast each goes and when it ends. The state that the flow model's solver and
-// its clocks (network/flow/ends.h) work on; it knows neither events nor recipients.
+// Graph of flows: the links of each flow, its rate and its end. The state that the flow model's solver and its clocks
+// (network/flow/ends.h) work on; it knows neither events nor recipients.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ inline constexpr std::uint32_t kNoIndex = UINT32_MAX;
 // The rate of a flow that was not solved yet: no known rate is higher.
 inline constexpr std::int64_t kUnrated = std::numeric_limits<std::int64_t>::max();
 
-// What crosses a link at the same time shares it. Links are numbered in the order of their first use. What a solve
-// looks at comes first, in a cache line of its own.
+// A link shared by the flows that cross it at the same time. Links are numbered in the order of their first use. What a
+// solve looks at comes first, in a cache line of its own.
 struct alignas(64) FlowLink {
   struct User {
     std::uint32_t flow = 0;
     std::uint32_t crossing = 0;  // of the flow's crossings
     std::uint64_t weight = 0;
   };
-  // What the users leave of it, in B/s; during a solve without those that are to be stopped on it, whose weight this
-  // is.
+  // Bandwidth that the users leave, in B/s; during a solve, without the flows that are to be stopped on the link and
+  // whose weight `filling` counts.
   std::int64_t left = 0;
   std::uint64_t filling = 0;
   std::int64_t key = kUnrated;  // at which the solver looks at it next,
@@ -70,7 +70,7 @@ struct alignas(64) Flow {
   std::uint64_t mark = 0;               // FlowGraph::new_mark() of who saw it last
 };
 
-// What a connection has to go in all, as Flow::end counts it.
+// Total work of a connection, in the unit of Flow::end.
 constexpr Int128 work_of(Bytes bytes) { return Int128{bytes.count()} * 1'000'000'000'000; }
 
 class FlowGraph {
@@ -103,7 +103,7 @@ class FlowGraph {
   // Gives one of them, which nobody uses, what it has now.
   void change(std::uint32_t link, Time now);
   std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
-  // What that leaves of its links is the caller's to change.
+  // The caller has to update what this leaves of its links.
   void set_rate(std::uint32_t flow, std::int64_t rate) { rates_[flow] = rate; }
   void set_bottleneck(std::uint32_t flow, std::uint32_t link) { bottlenecks_[flow] = link; }
 
@@ -120,7 +120,7 @@ class FlowGraph {
   std::vector<std::uint32_t> index_of_link_;  // by LinkId, into links_
   std::vector<FlowLink> links_;
   std::vector<Flow> flows_;
-  // Of each, what walks look at: apart, so that it stays in the cache.
+  // Fields that walks over the flows read, kept in arrays of their own so that they stay in the cache.
   std::vector<std::int64_t> rates_;
   std::vector<std::uint32_t> bottlenecks_;
   std::vector<std::span<const FlowCrossing>> routes_;  // in flows_

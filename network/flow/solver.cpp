@@ -199,7 +199,7 @@ void FlowSolver::release_bound(std::uint32_t index, std::int64_t rate) {
   }
 }
 
-// Those to be stopped that have the link as their bottleneck.
+// Collects the flows to be stopped that have the link as their bottleneck.
 std::size_t FlowSolver::find_bound(std::uint32_t index) {
   const std::span<const std::uint8_t> open = open_;
   const std::span<const std::uint32_t> bottlenecks = graph_.bottlenecks();

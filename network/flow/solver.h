@@ -41,10 +41,10 @@ class FlowSolver {
   void solve_alone(std::uint32_t flow);
 
  private:
-  // Of a link; kHolding unless the solve has come to it. Of a filling link all flows that go at least as fast as the
-  // level at which that began are open; of a rising link only flows that are new or that their bottleneck lets go.
+  // State of a link; kHolding unless the solve has come to it. Of a filling link all flows that go at least as fast as
+  // the level at which that began are open; of a rising link only flows that are new or that their bottleneck lets go.
   enum State : std::uint8_t { kHolding, kWoken, kRising, kFilling };
-  // Of a flow: it is to be stopped; and nothing held it to the rate that it had.
+  // State of a flow: it is to be stopped; or, besides, nothing held it to its former rate.
   enum Open : std::uint8_t { kStopped = 0, kOpen = 1, kReleased = kOpen | 2 };
   // A link, and the level at which it is looked at.
   struct Entry {

@@ -33,7 +33,7 @@ class UncontendedFlows {
   enum class Start : std::uint8_t { kRefused, kStarted, kPredicted };
   // Starts the flow if it is alone on its links; nothing happens if it is not, or crosses a link twice.
   Start start(const UncontendedFlow& flow);
-  // Whether nothing but its arrival will be told of a flow that was started.
+  // True if nothing but the arrival of a started flow will be reported.
   bool is_predicted(const UncontendedFlow& flow) const;
   // The flow on the path ended now.
   UncontendedFlow end(PathId path);
@@ -85,7 +85,7 @@ class UncontendedFlows {
     kTold,      // it has a flow, whose end will be told
     kPredicted  // it has a flow, or had one that is over by now
   };
-  // What a path does with its links; in one cache line.
+  // Use of links by the flow on a path; fits one cache line.
   struct alignas(64) Holder {
     Bytes bytes{0};  // of the flow
     MessageRecipient* recipient = nullptr;

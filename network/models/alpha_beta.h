@@ -11,7 +11,7 @@
 
 namespace orrery::network {
 
-// Whether the busy time of links is recorded: exact, a few nanoseconds for every link a message crosses.
+// Recording of the busy time of links: exact, a few nanoseconds for every link a message crosses.
 enum class BusyTime : std::uint8_t { kRecord, kOff };
 
 class AlphaBetaNetwork : public Network {

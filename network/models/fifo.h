@@ -27,7 +27,7 @@ class FifoNetwork final : public Network, private EventSink {
   // `engine` and `fabric` outlive the network.
   FifoNetwork(Engine& engine, const Fabric& fabric);
 
-  // Of messages that are alike but for their ends one waits for the other.
+  // Messages that differ in their ends only do queue behind one another.
   bool keeps_messages_alike() const override { return false; }
   // Every link of a group carries what the group sends over it as one message; the group is through when all are.
   Time start(const Message& message) override;

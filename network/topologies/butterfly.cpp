@@ -19,7 +19,7 @@ struct Stages {
   explicit Stages(const TopologyParameters& p)
       : size(p.size), ports(p.own.fly.ports), count(p.own.fly.stages), switches(size / ports) {}
 
-  // What the digit counts that a stage replaces.
+  // Weight of the digit that a stage replaces.
   std::uint32_t unit(std::uint32_t stage) const {
     std::uint32_t unit = 1;
     for (std::uint32_t i = stage + 1; i < count; ++i) unit *= ports;

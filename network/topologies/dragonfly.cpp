@@ -40,7 +40,7 @@ struct Groups {
   std::uint32_t global(std::uint32_t from, std::uint32_t to, std::uint32_t which) const {
     return first_global() + (from * (count - 1) + skipping(from, to)) * parallel + which;
   }
-  // Which router of a group has the link to the other group: they take turns.
+  // Router of a group that has the link to the other group; the routers take turns.
   std::uint32_t gateway(std::uint32_t group, std::uint32_t other) const { return skipping(group, other) % routers; }
 
   const TopologyParameters& p;

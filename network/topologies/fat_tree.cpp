@@ -58,7 +58,7 @@ struct Tree {
     planes = own.uplinks != 0 ? own.uplinks : filled_by(ports, own.oversubscription);
     cores = own.core_uplinks != 0 ? own.core_uplinks : filled_by(pod_leaves, own.core_oversubscription);
   }
-  // How many links up carry what so many below bring, each as wide as one of those.
+  // Number of up-links that carry what `below` down-links of the same width bring.
   static std::uint32_t filled_by(std::uint32_t below, double ratio) {
     return ceil_of(std::uint64_t{below} * kOne, static_cast<std::uint64_t>(thousandths(ratio)));
   }
@@ -190,7 +190,7 @@ std::string problem(const TopologyParameters& p) {
                                    std::uint64_t{tree.planes} * tree.cores);
 }
 
-// Where a message can go several ways, it depends on more.
+// With a choice of ways, the switches above depend on more than the member.
 template <Leaves kind>
 std::optional<SwitchesAbove> above(const TopologyParameters& p, std::uint32_t member) {
   if (p.routing.enumerates()) return std::nullopt;

@@ -89,7 +89,7 @@ Edge read_edge(Section& section) {
   return edge;
 }
 
-// What all links of a class get in place of their own.
+// Reads figures for all links of a class, which replace their own.
 void read_class(const ConfigEntry& entry, Section& section, std::vector<Edge>& edges) {
   constexpr std::string_view kBandwidth = "bandwidth of each link of the class, per direction";
   const auto bandwidth = section.has("bandwidth") ? std::optional(read_link_bandwidth(section, "bandwidth", kBandwidth))
@@ -156,7 +156,7 @@ class Vertices {
     return add(name, where);
   }
 
-  // Where a vertex that is no member was first named.
+  // Location where a vertex that is no member was first named.
   const Location& first_named(std::uint32_t vertex) const { return where_[vertex]; }
 
  private:

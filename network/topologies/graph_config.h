@@ -11,7 +11,7 @@
 
 namespace orrery::network {
 
-// How many members a graph has to have.
+// Number of members that a graph must have.
 struct GraphMembers {
   std::uint32_t devices = 0;
   std::uint32_t nics = 0;

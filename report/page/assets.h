@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a page is made of besides its data, which the build takes from the files of this folder and from d3. Each is
-// its pieces, one behind the other.
+// Parts of a page besides its data, which the build takes from the files of this folder and from d3. Each is its
+// pieces, one behind the other.
 #pragma once
 
 #include <string_view>

@@ -16,8 +16,8 @@ namespace orrery::report {
 // Both are free to hold anything that a user's files do.
 std::string page_text(std::string_view title, const nlohmann::ordered_json& data);
 
-// What the page of a run shows, whatever the size of the job: of many classes of ranks, and of long lists, a part, and
-// how many there are. The same input gives the same bytes.
+// Data of a run's page, whatever the size of the job: of many classes of ranks and of long lists, a part with the total
+// number. The same input gives the same bytes.
 nlohmann::ordered_json run_page(const TimelineSource& source, const CriticalPath& path);
 
 }  // namespace orrery::report

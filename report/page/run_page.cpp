@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What keeps a page below 3 MB, of which d3 is a quarter of one.
+// Limits that keep a page below 3 MB, a quarter of which is d3.
 constexpr std::size_t kMostRanks = 48;       // in the timeline
 constexpr std::size_t kMostSlices = 50'000;  // some 20 bytes each
 constexpr std::size_t kMostNames = 8'000;    // of operations

@@ -8,7 +8,7 @@
 namespace orrery::report {
 namespace {
 
-// What moves over links of a class between two times.
+// Movement over links of a class between two times.
 struct Movement {
   Time begin;
   Time end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How fast ranks move data over the links, by class of links, in the course of time.
+// Rate at which ranks move data over the links, by class of links, over time.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace orrery::report {
 
-// What holds from `time` on, in bytes per second: what a rank's messages and its share of its collectives put on links.
+// Rate from `time` on, in bytes per second: what a rank's messages and its share of its collectives put on links.
 struct LinkRate {
   Time time;
   std::vector<double> by_class;  // in the order of RankLinkRates::classes

@@ -112,7 +112,7 @@ class EventWriter {
   std::map<NodeId, std::string> names_;  // of the rank's program
 };
 
-// Where the slice of an operation ended up: only of those that stand by themselves.
+// Positions of slices in the output, for operations that stand by themselves.
 using Places = std::map<std::pair<RankId, NodeId>, std::pair<std::size_t, Slice>>;
 
 Places transfers_of(const TimelineSource& source, std::span<const RankTimeline> ranks) {

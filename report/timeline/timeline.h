@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What ranks did when, as a file that Perfetto (ui.perfetto.dev) and Chrome open: trace events in JSON, a process for
+// Timeline of the ranks as a file that Perfetto (ui.perfetto.dev) and Chrome open: trace events in JSON, a process for
 // each rank, a track for each thing it does at a time.
 //
 // Slices of a track never overlap. What moves at once is on tracks of its own: "tensor", "tensor 2". A collective that

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What ranks did when, as data for pictures: slices on tracks. Slices of a track never overlap: operations of a kind
+// Timeline of the ranks as data for pictures: slices on tracks. Slices of a track never overlap: operations of a kind
 // that do are on tracks of their own.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace orrery::report {
 
-// What a timeline is made from. All outlive it.
+// Source of a timeline. All outlive it.
 struct TimelineSource {
   const workload::Job& job;
   const std::optional<workload::TrainingFacts>& training;
@@ -56,7 +56,7 @@ struct Timelines {
 
 Timelines collect_timelines(const TimelineSource& source, std::span<const ChosenRank> ranks, std::size_t most_slices);
 
-// Of a training job: what a rank holds from a time on.
+// Memory that a rank of a training job holds from a time on.
 struct MemoryLevel {
   Time time;
   std::int64_t bytes = 0;

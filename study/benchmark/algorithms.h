@@ -21,8 +21,7 @@ std::vector<CollectiveQuestion> with_each_algorithm(const CollectiveQuestion& qu
                                                     const workload::CallOperation& operation, std::span<const Bytes> sizes,
                                                     const ConfigFiles& files);
 
-// Whether some row runs the algorithm that was asked for: NCCL falls back where an algorithm does not know the
-// operation.
+// True if some row runs the requested algorithm: NCCL falls back if an algorithm does not know the operation.
 bool runs_as_asked(const CollectiveTable& table);
 
 // Times of the algorithms of one machine by size, the fastest, and the least time (least_time()) where there is one.

@@ -9,7 +9,7 @@
 namespace orrery::study {
 namespace {
 
-// What all of `parts`, which together have `ranks`, send to other parts, in units of `size`.
+// Traffic from each of `parts`, which together have `ranks`, to the other parts, in units of `size`.
 std::optional<double> traffic(const workload::CallOperation& operation, double parts, double ranks) {
   if (!operation.kind) return std::nullopt;
   switch (*operation.kind) {
@@ -35,7 +35,7 @@ double bandwidth_of(const network::Fabric& fabric, std::uint32_t link) {
   return static_cast<double>(fabric.link(LinkId(link)).bandwidth.count());
 }
 
-// Of all links that begin at one of the devices.
+// Total bandwidth of the links that begin at one of the devices.
 double bandwidth_out(const network::Fabric& fabric, std::span<const DeviceId> devices) {
   std::vector<bool> takes_part(fabric.vertex_count());
   for (const DeviceId device : devices) takes_part[index_of(device)] = true;
@@ -45,7 +45,7 @@ double bandwidth_out(const network::Fabric& fabric, std::span<const DeviceId> de
   return total;
 }
 
-// Of the classes of links that every route between nodes crosses, the one with least; 0 where there is none.
+// Bandwidth of the narrowest class of links that every route between nodes crosses; 0 if there is none.
 double bandwidth_between_nodes(const network::Fabric& fabric, std::span<const DeviceId> devices) {
   std::optional<std::set<std::uint16_t>> classes;
   std::vector<LinkId> route;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What no algorithm can beat.
+// Lower bound that no algorithm can beat.
 #pragma once
 
 #include <optional>

@@ -98,7 +98,8 @@ std::uint32_t devices_per_node(const CollectiveQuestion& question, std::uint32_t
                    fmt::format("write a number from 1 to {}", most));
 }
 
-// Of a cluster whose default is NCCL: names that NCCL has not got, but the fixed library has, mean that one.
+// True if, on a cluster whose default is NCCL, the names mean the fixed library: NCCL does not have them, but that
+// library does.
 bool means_fixed(const ConfigValue& root, const ConfigValue& names) {
   const auto is_nccl = [](const ConfigValue& name) {
     return collectives::nccl_algorithm_named(name.scalar).has_value();
@@ -185,8 +186,8 @@ experiment::Experiment read_question(const CollectiveQuestion& question, const w
   if (!question.algorithm_file.empty()) set_file(root, question, operation, files, diagnostics);
   if (question.algorithm.empty())
     return experiment::read_machine(cluster_origin(question.cluster), std::move(root), files, diagnostics);
-  // Which library there is and how many dimensions are known when all has been read; warnings come with the second
-  // reading.
+  // The library and the number of dimensions are known only after reading everything; the second reading reports
+  // warnings.
   Diagnostics first_reading;
   const experiment::Experiment first =
       experiment::read_machine(cluster_origin(question.cluster), root, files, first_reading);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What `orrery collective` is asked: about a machine, and the experiment that this comes to; for which sizes, as
-// nccl-tests takes them (-b 8 -e 16G -f 2, or -i 1M for steps of equal length).
+// Question to `orrery collective`: the machine, the experiment that follows from it, and the sizes, given as nccl-tests
+// takes them (-b 8 -e 16G -f 2, or -i 1M for steps of equal length).
 #pragma once
 
 #include <string>
@@ -36,10 +36,10 @@ struct CollectiveQuestion {
 experiment::Experiment read_question(const CollectiveQuestion& question, const workload::CallOperation& operation,
                                      const ConfigFiles& files, Diagnostics& diagnostics);
 
-// Where errors of the cluster stand: its name or file, or the option.
+// Origin named in errors of the cluster: its name or file, or the option.
 std::string cluster_origin(const std::string& cluster);
 
-// What a cluster is called in results: a name stays, a file has its stem, one in braces its key `name` or "inline".
+// Title of a cluster in results: a name stays, a file has its stem, one in braces its key `name` or "inline".
 std::string cluster_title(const std::string& cluster);
 
 // The device of each rank: the first so many of each node, node by node, by the fabric of its experiment. InputError,
@@ -59,7 +59,7 @@ struct BenchmarkSizes {
 // names the option that is wrong.
 std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes);
 
-// Those of an operation: a barrier has none, which is one row of size 0; InputError where a size was given.
+// Sizes for an operation: a barrier has none, which is one row of size 0; InputError if a size was given.
 std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes, const workload::CallOperation& operation);
 
 }  // namespace orrery::study

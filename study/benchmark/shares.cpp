@@ -24,7 +24,7 @@ namespace orrery::study {
 namespace {
 
 constexpr std::uint32_t kMostRanks = 1024;  // a message of its own for each pair takes memory
-// Of the sum of all weights: times the ranks it fits 64 bits.
+// Limit to the sum of all weights: times the ranks it fits 64 bits.
 constexpr std::uint64_t kLargestSum = std::uint64_t{1} << 53;
 constexpr double kMostSkew = 4;  // as of parallel.expert_skew
 constexpr double kDrawn = 1e8;   // what is drawn is rounded to this part of the largest

@@ -24,7 +24,8 @@ struct ShareQuestion {
 // As --algo takes it, with its window: "direct4".
 std::string name_with_window(const collectives::Algorithm& algorithm);
 
-// Who has most to send to others and who gets most from them, over the mean of all ranks.
+// Extremes of an uneven exchange, over the mean of all ranks: the rank that sends most to others, and the one that gets
+// most from them.
 struct ShareExtremes {
   std::uint32_t sender = 0;
   std::uint32_t receiver = 0;

@@ -57,7 +57,7 @@ std::vector<std::string> chunks_of(const collectives::Schedule& schedule, std::u
   return chunks;
 }
 
-// What switches add up goes to them, and comes back.
+// Reduction in switches: data go up to them, and come back.
 void add_in_network(const collectives::Schedule& schedule, const Line& line, StepPhase& phase) {
   phase.rounds = 2;
   for (const bool is_up : {true, false})

@@ -29,7 +29,7 @@ class Unobserved final : public system::SimulationObserver {
   void split(RankId, RankId) override {}
 };
 
-// What is the same for all sizes.
+// Values that are the same for all sizes.
 struct Benchmark {
   const experiment::Experiment& experiment;
   const workload::CallOperation& operation;
@@ -61,7 +61,7 @@ Duration latency_of(const Benchmark& benchmark, const system::SimulationProgress
   return latency;
 }
 
-// Of ranks that are no whole part of the cluster.
+// Algorithm for ranks that are no whole part of the cluster.
 std::string logical_group_algorithm(CollectiveKind kind, const system::CollectiveOptions& options,
                                     const collectives::Algorithm& algorithm) {
   std::string used = name_with_window(algorithm);
@@ -75,7 +75,7 @@ std::string logical_group_algorithm(CollectiveKind kind, const system::Collectiv
   return used;
 }
 
-// That of a file, which has to be for as many ranks.
+// Algorithm from a file, which has to be for as many ranks.
 std::string file_algorithm(CollectiveKind kind, const system::CollectiveOptions& options, std::uint32_t ranks) {
   if (const collectives::MessageTable* table = options.table(kind, ranks)) return table->name();
   const collectives::MessageTable& first = *options.tables[static_cast<std::size_t>(kind)].front();
@@ -105,7 +105,7 @@ std::string fixed_algorithms(CollectiveKind kind, const experiment::Experiment& 
   return text;
 }
 
-// What runs, and how long without its bytes, by size.
+// Choices of the library by size, and the time of a call without its bytes.
 class Choices {
  public:
   Choices(const Benchmark& benchmark, const system::SimulationProgress& progress)
@@ -119,7 +119,7 @@ class Choices {
     latency_ = latency_of(benchmark, progress);
   }
 
-  // What a call takes beside the time of its bytes on the links.
+  // Time of a call beside that of its bytes on the links.
   struct Apart {
     Duration latency{};
     Duration least{};  // Aggregate::least
@@ -189,14 +189,15 @@ LinkOverload most_loaded(const network::Fabric& fabric, std::span<const network:
   return {network::without_direction(fabric.link_classes()[busiest]), most};
 }
 
-// Of the link that carried most while it was busy. More than 1 only in a network model that does not share links.
+// Overload of the link that carried most while it was busy. More than 1 only in a network model that does not share
+// links.
 LinkOverload worst_overload(const network::Fabric& fabric, std::span<const network::LinkUsage> usage) {
   return most_loaded(fabric, usage, [](const network::LinkUsage& link) { return seconds(link.busy); });
 }
 
-// Of a run from 0 to `finish`. Latency, if that is at least half of the time; else the most utilised of all links, the
-// first of equals, or the protocol where it takes longer than they do. Where phases on different links follow one
-// another, a link may be utilised for less than half of the time.
+// Bound of a run from 0 to `finish`. Latency, if that is at least half of the time; else the most utilised of all
+// links, the first of equals, or the protocol where it takes longer than they do. Where phases on different links
+// follow one another, a link may be utilised for less than half of the time.
 CollectiveBound collective_bound(const network::Fabric& fabric, std::span<const network::LinkUsage> usage, Time finish,
                                  const Choices::Apart& apart) {
   if (finish == Time{}) return {"latency", 1};  // of a barrier over links without latency

@@ -24,7 +24,7 @@ constexpr std::size_t kLeastHeldOut = 4;
 // A measurement may be off by so much before its link is called too slow.
 constexpr double kTooSlow = 1.05;
 constexpr double kNoCap = 1e15;
-// What a median error may grow by, and what a constant may change by, without a word.
+// Limits to the growth of a median error and to the change of a constant that need no comment.
 constexpr double kWorse = 0.02;
 constexpr double kOdd = 5;
 
@@ -45,7 +45,7 @@ collectives::NcclConstants limits_of(collectives::NcclConstants constants) {
   return constants;
 }
 
-// What the cluster says of its links may leave too little for any library.
+// Warns if the cluster's links, as configured, leave too little for any library.
 void warn_of_links(const std::string& log, const CalibrationData& data, Diagnostics& diagnostics) {
   const collectives::NcclConstants limits = limits_of(data.constants);
   const CalibrationRow* worst = nullptr;

@@ -31,7 +31,7 @@ constexpr double kOutlier = 2;
 // A factor of e in a constant weighs as much as the expected error in one measurement.
 constexpr double kPrior = 1;
 
-// What a protocol's format leaves for data: a flag beside each word, a flag in 128 bytes.
+// Share that a protocol's format leaves for data: LL has a flag beside each word, LL128 one in 128 bytes.
 double most_share(std::string_view path) {
   if (path == "efficiency.ll") return 0.5;
   return path == "efficiency.ll128" ? 120.0 / 128 : 1;
@@ -48,9 +48,9 @@ constexpr double kExhausted = 0.2;  // what is left of a constant
 // A sigma is so many median absolute deviations.
 constexpr double kDeviations = 1.4826;
 
-// Of a latency that is 0, in seconds: a change that may matter.
+// Scale of a latency that is 0, in seconds: a change that may matter.
 constexpr double kLatencyScale = 1e-6;
-// How far a constant is moved, in parts of it, to see what it does to each algorithm.
+// Relative changes of a constant by which its effect on each algorithm is probed.
 constexpr std::array<double, 2> kProbes = {-0.5, 1};
 // And to the fastest: small, so that the fastest algorithm stays the fastest; large enough that whole bytes on the wire
 // do not show.
@@ -66,7 +66,7 @@ collectives::NcclConstants moved(collectives::NcclConstants constants, std::size
   return constants;
 }
 
-// Of every algorithm that could run, whichever is the fastest: its relative change for each row, when the constant is
+// Effect on every algorithm that could run, fastest or not: its relative change for each row when the constant is
 // halved and doubled.
 Column effect_on_algorithms(const CalibrationData& data, std::span<const CalibrationRow> rows,
                             const collectives::NcclConstants& constants, std::size_t number) {
@@ -83,7 +83,7 @@ Column effect_on_algorithms(const CalibrationData& data, std::span<const Calibra
   return column;
 }
 
-// Of the fastest: the change of the logarithm of its time for each row, when the constant changes a little.
+// Effect on the fastest algorithm: the derivative of the logarithm of its time by the constant, for each row.
 Column effect_on_rows(const CalibrationData& data, std::span<const CalibrationRow> rows,
                       const collectives::NcclConstants& constants, std::size_t number) {
   // Nothing takes less than no time.
@@ -141,8 +141,8 @@ class ConstantFit {
     return std::abs(now_.value(number) - before) > 1e-6 * (before == 0 ? kLatencyScale : before);
   }
 
-  // Of the offered constant `i`, relative to the larger of what it was and what it is: how far it came from there is
-  // known as well as that.
+  // Spread of the offered constant `i`, relative to the larger of its former and its present value, so that the change
+  // is known as precisely as the value.
   double spread_of(std::size_t i) const {
     const double before = start_.value(offered_[i]), after = now_.value(offered_[i]);
     const double spread = result_.spread[i] * (before == 0 ? kLatencyScale : after);
@@ -275,7 +275,7 @@ class NcclFitter {
     return kind_of(number) == collectives::ConstantKind::kLatency && now < kExhausted * fit_.start().value(number);
   }
 
-  // What a constant that is exhausted stands for goes before it then. True if there is a new one.
+  // Replaces an exhausted constant by what it stood for. True if there is a new one.
   bool give_up_exhausted() {
     const std::size_t before = exhausted_.size();
     for (const std::size_t number : fit_.offered())
@@ -338,14 +338,15 @@ class NcclFitter {
     return true;
   }
 
-  // What each constant does where the fit has come to.
+  // Effect of each constant at the current values.
   std::vector<Column> effects_of(const Numbers& numbers) const {
     std::vector<Column> columns;
     for (const std::size_t number : numbers) columns.push_back(effect_on_rows(data_, rows_, fit_.now(), number));
     return columns;
   }
 
-  // Why it is not fitted, where the fit has come to: what acted as others may belong to an algorithm that no row shows.
+  // Reason why a constant is not fitted at the current values: constants that seemed to act alike may belong to an
+  // algorithm that no row shows.
   UnfittedNcclConstant explained(std::size_t number, std::vector<Column> effects) const {
     effects.push_back(effect_on_rows(data_, rows_, fit_.now(), number));
     const ColumnChoice choice = independent_columns(effects, kSameRows);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What NCCL is predicted to take for one collective by itself, in closed form: what a simulation of it comes to, worked
-// out fast enough to fit constants to measurements.
+// Prediction of NCCL's time for one collective by itself in closed form: equal to a simulation of it, but fast enough
+// to fit constants to measurements.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct NcclBenchmark {
   bool sends_between_nodes = false;
 };
 
-// Of the operation on `devices`, by rank, of an experiment with library `nccl`.
+// Benchmark of the operation on `devices`, by rank, of an experiment with library `nccl`.
 NcclBenchmark nccl_benchmark(const experiment::Experiment& experiment, const workload::CallOperation& operation,
                              std::span<const DeviceId> devices);
 

@@ -35,7 +35,7 @@ bool is_below(std::string_view path, std::string_view section) {
                              (path[section.size()] == '.' || path[section.size()] == '['));
 }
 
-// Whether nobody has written the value that a path leads to.
+// True if nobody has written the value that a path leads to.
 bool is_default(const ConfigValue& root, const std::string& path) {
   const ConfigValue* place = &root;
   for (const std::string& part : split_key_path(path)) {
@@ -69,7 +69,7 @@ const IdleKey* idle_key(const experiment::Experiment& experiment, const std::str
   return found == experiment.idle_keys.end() ? nullptr : &*found;
 }
 
-// Why the key changes nothing by itself, whatever it is set to. One that a side has not got says nothing there.
+// Reason why the key by itself changes nothing, whatever its value. One that a side has not got says nothing there.
 std::optional<NoDifference> idle_reason(const EqualPair& pair, const SettingDifference& change) {
   const IdleKey* first = idle_key(pair.first, change.key);
   const IdleKey* second = idle_key(pair.second, change.key);
@@ -128,7 +128,7 @@ struct CappedLinks {
   std::optional<network::LinkCap> cap;
 };
 
-// What keeps these links from being full in both fabrics; the least.
+// Cap that keeps these links from being full in both fabrics; the least one.
 std::optional<network::LinkCap> cap_of(const EqualPair& pair, const ChangedLinks& links) {
   std::optional<network::LinkCap> least;
   for (const experiment::Experiment* side : {&pair.first, &pair.second}) {
@@ -159,11 +159,11 @@ std::string names_of(const network::Fabric& fabric, const std::vector<ChangedLin
   return fmt::format("'{}'", fmt::join(names, "', '"));
 }
 
-// What of a changed operation nobody sees.
+// Text for operations that change without effect on the time.
 constexpr std::string_view kHidden =
     "operations take other times, but none that the iteration waits for: others hide them";
 
-// What links that can be full do not do, behind their name.
+// Verb for links that can be full but are not, to follow their name.
 std::string_view unbound_text(OperationTimes operations) {
   return operations == OperationTimes::kSame ? "bound no operation" : "bound nothing that the iteration waits for";
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Why a change makes no difference to the time of an experiment: another key holds in its place, the job makes no use
-// of what it sets, narrower links hold up what crosses faster ones, or other work hides what becomes faster.
+// Reasons why a change makes no difference to the time of an experiment: another key overrides it, the job does not use
+// what it sets, narrower links hold up what crosses faster ones, or other work hides what becomes faster.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct NoDifference {
   std::string cap{};  // the reason where a narrower link is in the way, in few words: what it is, and what it carries
 };
 
-// Whether the operations of two runs take the same times.
+// Comparison of the times of two runs' operations.
 enum class OperationTimes : std::uint8_t { kUnknown, kSame, kOther };
 OperationTimes operation_times(const experiment::Run& first, const experiment::Run& second);
 

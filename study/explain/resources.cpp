@@ -69,7 +69,7 @@ class Finder {
     }
   }
 
-  // Of a map that is a link, or links.
+  // Name of a link or of links written as a map.
   static std::string name_of(const ConfigValue& map, const std::string& otherwise) {
     const ConfigValue* name = child(map, "class");
     if (name == nullptr) name = child(map, "name");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What of an experiment could be better: the resources of its cluster, and the plans beside that of its job. Both are
-// found in the resolved configuration, and each is nothing but settings (a.b=v) of that experiment.
+// Improvements of an experiment: the resources of its cluster, and the plans beside that of its job. Both are found in
+// the resolved configuration, and each is nothing but settings (a.b=v) of that experiment.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace orrery::study {
 
-// What is bought as one: all its keys are multiplied at once.
+// Resource that is bought as one: all its keys are multiplied at once.
 struct Resource {
   std::string name;  // "nvlink bandwidth"
   std::string now;   // the value of the first key, of peaks that of the job's precision: "300 GB/s"; empty of all links
@@ -20,7 +20,7 @@ struct Resource {
   bool is_link = false;   // one of the links, not of a device nor all of them
 };
 
-// How much better a resource is made.
+// Degree of improvement of a resource.
 enum class Better { kSlightly, kTwice };
 // 1.1 or 2 of a resource; what a delay is divided by.
 std::string_view factor_of(Better better);
@@ -39,8 +39,8 @@ struct Neighbour {
   std::string refusal = {};  // why there is none, if so
 };
 
-// Of a generated job, if it is the only one: half and twice the tensor parallelism, on as many ranks, half and twice
-// the micro-batch, other recomputation.
+// Neighbours of a generated job's plan, if it is the only job: half and twice the tensor parallelism, on as many ranks,
+// half and twice the micro-batch, other recomputation.
 std::vector<Neighbour> neighbours_of(const ConfigValue& resolved);
 
 }  // namespace orrery::study

@@ -22,7 +22,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Of a derivative, in logarithms or scales: wide enough for a model that counts whole picoseconds.
+// Step of a numerical derivative, in logarithms or scales: wide enough for a model that counts whole picoseconds.
 constexpr double kDerivativeStep = 1e-3;
 // A constant has no effect if its derivatives are smaller than this share of the largest: derivatives are not better.
 constexpr double kNoEffect = 1e-6;
@@ -37,7 +37,8 @@ constexpr double kLargestMove = 2;
 constexpr double kLeastDamping = 1e-12, kFirstDamping = 1e-3, kMostDamping = 1e10;
 // Below this an iteration is the last one: far below any error of a measurement.
 constexpr double kSmallMove = 1e-9;
-// Where else a constant without effect may have one: times and over 2, 4 and 8 (or as many scales as their logarithms).
+// Steps at which a constant that has no effect here may have one: times and over 2, 4 and 8 (or as many scales as their
+// logarithms).
 constexpr std::array<double, 6> kFarSteps = {-0.7, 0.7, -1.4, 1.4, -2.1, 2.1};
 constexpr double kFarGain = 1e-6;
 constexpr int kMostIterations = 200;
@@ -70,13 +71,13 @@ class FitLandscape {
   const VectorXd& least() const { return least_; }
   const VectorXd& most() const { return most_; }
 
-  // Of the constant at a coordinate.
+  // Value of constant `j` at a coordinate.
   double value(Index j, double at) const {
     const FittedConstant& c = constant(j);
     return std::clamp(c.start == 0 ? at * c.scale : c.start * std::exp(at), c.least, c.most);
   }
 
-  // Of values, one for each constant, within the bounds.
+  // Coordinates of values, one for each constant, within the bounds.
   VectorXd coordinates(std::span<const double> values) const {
     VectorXd at(size());
     for (Index j = 0; j < size(); ++j) at(j) = std::clamp(coordinate(j, values[place(j)]), least_(j), most_(j));
@@ -287,7 +288,8 @@ bool uncover(const FitLandscape& landscape, const Slopes& slopes, FitPoint& here
   return false;
 }
 
-// What has lost its effect on the way goes back to its start, unless that were worse. The slopes where that ends.
+// Moves constants that lost their effect on the way back to their start, unless that is worse. The slopes where that
+// ends.
 Slopes put_back(const FitLandscape& landscape, FitPoint& here) {
   Slopes slopes = slopes_at(landscape, here);
   bool moved = false;

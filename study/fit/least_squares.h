@@ -35,7 +35,7 @@ struct FitProblem {
   // Residuals much smaller count by their squares, much larger ones by their size (soft-L1); 0: all by their squares.
   double loss_scale = 0;
   double small_gain = 1e-12;  // the fit ends with a step that gains no more than this part of the cost
-  // Where to begin, by constant, within the bounds: the minimum near by is found. Empty: at the starts.
+  // Start of the search by constant, within the bounds; it finds the nearest minimum. Empty: at the starts.
   std::vector<double> from{};
 };
 

@@ -33,7 +33,7 @@ class Lifetimes {
   std::uint64_t drawn_ = 0;
 };
 
-// What lies between failures, in microseconds: `count` segments of an interval and its checkpoint, and one that may be
+// Work between failures, in microseconds: `count` segments of an interval and its checkpoint, and one that may be
 // shorter.
 struct Segments {
   std::int64_t each = 1;
@@ -48,7 +48,7 @@ Segments segments_of(const FailureModel& model, const Intervals& intervals) {
   return {length(intervals.work), intervals.whole, intervals.rest ? length(*intervals.rest) : 0};
 }
 
-// Of one run. Segments until the next failure are counted, not gone through.
+// Simulated time of one run. Segments until the next failure are counted, not gone through.
 std::int64_t time_of_run(Segments left, std::int64_t restart, Lifetimes& lifetimes) {
   std::int64_t time = 0;
   for (std::int64_t life = lifetimes.next();;) {

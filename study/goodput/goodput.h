@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What is left of a job's time when what it runs on fails now and then: it writes checkpoints and goes back to the last
-// one. Failures are independent and come at a constant rate 1 / M. Between checkpoints the job works for a time w, and
-// a checkpoint takes d; after each failure a restart takes R, and it may fail as well. Then w of work takes, on
-// average,
+// Goodput: the share of its time that a job keeps when its hardware fails now and then; it writes checkpoints and goes
+// back to the last one. Failures are independent and come at a constant rate 1 / M. Between checkpoints the job works
+// for a time w, and a checkpoint takes d; after each failure a restart takes R, and it may fail as well. Then w of work
+// takes, on average,
 //
 //   E(w) = M e^(R/M) (e^((w+d)/M) - 1)
 //
@@ -48,7 +48,7 @@ struct FailureModel {
 // A training of `iterations`, of so many seconds each, with a checkpoint behind every `every` of them.
 Intervals intervals_of(std::int64_t iterations, double iteration, std::int64_t every);
 
-// Of whole iterations between checkpoints, 1 to all of a training, the number with the best goodput: the best of
+// Number of whole iterations between checkpoints with the best goodput, from 1 to all of a training: the best of
 // endless work, or one that cuts the training into as many equal parts.
 std::int64_t best_iterations(const FailureModel& model, double iteration, std::int64_t iterations);
 
@@ -63,7 +63,7 @@ struct SimulatedRuns {
   double failures = 0;  // of a run, mean
 };
 
-// As many runs as can be simulated soon, at most 1,000; nothing where that are fewer than 30.
+// Simulates as many runs as soon finish, at most 1,000; empty if those are fewer than 30.
 std::optional<SimulatedRuns> simulate_runs(const FailureModel& model, const Intervals& intervals,
                                            std::uint64_t seed = 1);
 

@@ -17,7 +17,7 @@
 namespace orrery::study {
 namespace {
 
-// What a run works for where the experiment does not say how many tokens the training has.
+// Useful time of a run if the experiment does not say how many tokens the training has.
 constexpr double kUsualWork = 30 * report::kDay;
 
 std::size_t nodes_of(const experiment::Experiment& experiment, std::size_t ranks) {
@@ -28,7 +28,7 @@ std::size_t nodes_of(const experiment::Experiment& experiment, std::size_t ranks
   return nodes.size();
 }
 
-// What training has to go on with: parameters in the precision of training, and the states of the optimizer.
+// Bytes from which training can go on: parameters in the precision of training, and the states of the optimizer.
 Bytes checkpoint_of(const workload::TrainingSpec& training) {
   const Bytes each = training.parameter_size() + workload::optimizer_state(training.precision);
   return each * workload::parameter_count(training.model);

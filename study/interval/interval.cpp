@@ -66,7 +66,7 @@ double error_at(const Pool& pool, std::span<const MeasuredError* const> runs, do
   return runs.back()->error;
 }
 
-// What is left out on a side, of so many families.
+// Share left out on either side, for this number of families.
 double tail_of(std::size_t families) {
   const auto n = static_cast<double>(families);
   return std::max(0.0, (kTail * (n + 1) - 0.5) / n);
@@ -102,7 +102,7 @@ std::vector<std::string> families_of(std::span<const MeasuredError> errors) {
   return {names.begin(), names.end()};
 }
 
-// Of `runs`, by the intervals that `known` gives.
+// Share of `runs` inside the intervals that `known` gives.
 double share_inside(std::span<const MeasuredError> runs, std::span<const MeasuredError> known,
                     const RunSchema& schema) {
   std::map<RunKind, ErrorInterval> intervals;

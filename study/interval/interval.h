@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How sure a predicted time is: where the measured one would lie in 80 % of comparable runs. The errors are those of
+// Interval of a predicted time that contains the measured time in 80 % of comparable runs. The errors are those of
 // published measurements of whose families nothing was known (validate --cross): of training in
 // configs/validation/training-errors.csv, of collectives in collective-errors.csv, one line a run.
 //
@@ -28,7 +28,7 @@
 
 namespace orrery::study {
 
-// How runs of one sort are told apart.
+// Schema that tells runs of one sort apart.
 struct RunSchema {
   struct Word {
     std::string_view column;  // "architecture"
@@ -82,7 +82,7 @@ ErrorInterval interval_of(const RunKind& run, std::span<const MeasuredError> err
 // The same of a time that was predicted.
 report::TimeInterval time_interval(const ErrorInterval& interval, Duration predicted);
 
-// Which share of the runs lies inside the interval that other families give.
+// Coverage: the share of runs inside the interval that other families give.
 struct Coverage {
   double runs = 0;      // of all runs
   double families = 0;  // mean over families

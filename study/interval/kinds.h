@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tells training jobs apart as far as how well they are predicted goes.
+// Kinds of training jobs that are predicted about equally well.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace orrery::study {
 
 // By model ("transformer", "experts", "lora", "dlrm", ...), architecture of the devices, software.
 const RunSchema& training_runs();
-// Of a job that trains a model; nothing of traces and of several jobs.
+// Kind of a job that trains a model; empty for traces and for several jobs.
 std::optional<RunKind> job_kind(const experiment::Experiment& experiment);
 
 }  // namespace orrery::study

@@ -74,7 +74,7 @@ void ArrayWatch::end() {
   if (!alive_.empty()) try_cancel();
 }
 
-// Of the time since the last submission, within limits.
+// Part of the time since the last submission, within limits.
 ArrayWatch::Clock::duration ArrayWatch::part_of_time(int divisor, Clock::duration least, Clock::duration most) const {
   return std::clamp((Clock::now() - begun_) / divisor, least, most);
 }
@@ -155,7 +155,7 @@ void ArrayWatch::tell_ended(const std::vector<std::size_t>& ended) {
                     end.empty() ? std::string() : fmt::format(" ({})", end)));
 }
 
-// Why nothing moves, which the queue knows.
+// Tells why nothing moves, if the queue knows.
 void ArrayWatch::tell_waiting() {
   const bool all_wait = !alive_.empty() && std::ranges::all_of(alive_, &SlurmTask::waits);
   if (!all_wait) {

@@ -9,7 +9,7 @@
 
 namespace orrery::study {
 
-// What a program printed and how it ended.
+// Output of a program, and its exit code.
 struct Process {
   int exit_code = 0;  // 128 + the signal that ended it, as shells have it
   std::string output;
@@ -21,7 +21,7 @@ struct Process {
 // `limit`, after which it is killed.
 Process run_process(std::span<const std::string> words, std::chrono::seconds limit = std::chrono::seconds(120));
 
-// As a POSIX shell reads it as one word, whatever is in it.
+// Text quoted as one word of a POSIX shell, whatever it contains.
 std::string shell_word(std::string_view text);
 
 }  // namespace orrery::study

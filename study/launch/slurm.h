@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is asked of Slurm, by its own programs: job arrays submitted (sbatch), watched (squeue, scontrol) and cancelled
+// Requests to Slurm, by its own programs: job arrays submitted (sbatch), watched (squeue, scontrol) and cancelled
 // (scancel). No accounting database is needed. InputError with Slurm's own words wherever it refuses or does not
 // answer.
 #pragma once

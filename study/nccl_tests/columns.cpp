@@ -17,7 +17,7 @@ constexpr std::size_t kNear = 2;
 
 using enum NcclField;
 
-// What the heading of a log calls a field, and what CSV does; empty: does not have it.
+// Name of a field in the heading of a log, and in CSV; empty if it has none there.
 struct FieldName {
   std::string_view heading;
   std::string_view csv;

@@ -37,7 +37,7 @@ struct Begun {
   std::string text;
 };
 
-// What one process of a job printed.
+// Output of one process of a job.
 struct Stream {
   NcclRun run;
   std::vector<NcclSide> sides;  // of the line above the next heading

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What nccl-tests measured: the tables in the logs of all_reduce_perf and its sisters, of any version, in between
+// Measurements by nccl-tests: the tables in the logs of all_reduce_perf and its sisters, of any version, in between
 // whatever else a job printed. Reads also tables of those numbers as CSV ("size_bytes,oop_time_us,..."), and what
 // `orrery collective` prints for one cluster, as text and as JSON.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the readers of nccl-tests' numbers share: lines of a job's output as words, columns by name, rows of cells, and
-// what the lines before a table tell. study/nccl_tests/log.h is the way in.
+// Parts that the readers of nccl-tests' numbers share: lines of a job's output as words, columns by name, rows of
+// cells, and what the lines before a table tell. study/nccl_tests/log.h is the way in.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct Word {
   std::string_view text;
   std::size_t end = 0;  // the column behind it
 };
-// What blanks separate. The views are into `text`.
+// Words between blanks. The views are into `text`.
 std::vector<Word> words_of(std::string_view text);
 
 enum class NcclField : std::uint8_t {
@@ -89,16 +89,16 @@ struct NcclColumns {
 
   // Nothing where the words do not fill the columns, and their places do not tell which ones are blank.
   std::optional<NcclCells> cells(std::span<const Word> words) const;
-  // Of a last line without a line end: it may be cut off, also within a number.
+  // True if a last line without a line end is too short: it may be cut off, also within a number.
   bool ends_early(std::span<const Word> words) const;
 };
 
 // "size ... time ... busbw"?
 bool is_nccl_heading(std::span<const Word> words);
-// What is wrong with the line of units; empty where nothing is.
+// Fault of the line of units; empty if it has none.
 std::string wrong_unit(std::span<const Word> words);
 
-// What a row is checked against.
+// Context that a row is checked against.
 struct NcclRowContext {
   std::string_view test;       // as NcclTable has it
   std::uint32_t ranks = 0;     // of a group; 0: not known
@@ -111,12 +111,12 @@ struct NcclRowContext {
 std::optional<NcclRow> nccl_row(const NcclCells& cells, const NcclRowContext& context, const Location& where,
                                 Diagnostics& diagnostics);
 
-// Whether a program of nccl-tests measures it: "all_reduce".
+// True if a program of nccl-tests measures the operation: "all_reduce".
 bool is_nccl_test(std::string_view operation);
-// What the program that a word like "./build/all_reduce_perf_mpi" runs measures; empty if it is none.
+// Operation measured by the program in a word like "./build/all_reduce_perf_mpi"; empty if it is none of nccl-tests.
 std::string_view nccl_test_run_by(std::string_view word);
 
-// What the lines before a table tell about the run.
+// Facts on the run from the lines before a table.
 class NcclRun {
  public:
   // Takes what the line tells; false where it tells nothing of a run.

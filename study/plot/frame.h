@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What pictures of values over sizes have in common: the sheet with its title and captions, and frames with two axes.
+// Frame of pictures of values over sizes: the sheet with its title and captions, and plots with two axes.
 #pragma once
 
 #include <span>

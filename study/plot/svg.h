@@ -57,7 +57,7 @@ class Axis {
   static Axis signed_percent(double least, double most);
 
   const std::vector<Tick>& ticks() const { return ticks_; }
-  // How far along: 0 at the first value, 1 at the last.
+  // Position on the axis: 0 at the first value, 1 at the last.
   double share(double value) const;
 
  private:

@@ -113,12 +113,12 @@ class Points {
   // Points of all parts that were taken and have no answer; the number of the first of them, where there is one.
   std::size_t missing() const { return missing_before_ + missing_.size(); }
   std::size_t first_missing() const { return first_missing_; }
-  // Whether results could not be kept, or others could not have them: no fault of a point.
+  // True if results could not be kept, or others could not have them: no fault of a point.
   bool has_failed() const { return has_failed_; }
 
  private:
-  // How a list is shared: each part has its own points; each part has its own and looks for the others'; every part
-  // has all; whoever comes that far has all.
+  // Sharing of a list: each part has its own points; each part has its own and looks for the others'; every part has
+  // all; whoever comes that far has all.
   enum class Sharing : std::uint8_t { kParts, kPartsWithLook, kFirst, kLast };
   struct List;
 
@@ -140,7 +140,7 @@ class Points {
   std::size_t first_missing_ = 0;
 };
 
-// What a point asks of an experiment.
+// Question of a point to an experiment.
 struct PointQuestion {
   std::string name;  // of the study; answers to the same question of the same experiment are the same
   std::string file;  // the place of problems that name none

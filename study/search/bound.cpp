@@ -16,8 +16,8 @@ namespace {
 // Closed forms and simulations differ by rounding, and by less than this.
 constexpr double kWithoutRounding = 0.999;
 
-// How ranks follow one another among the replicas of which pipelines are looked at: the first few, whose groups may lie
-// across nodes one after the other, and some that are evenly spread.
+// Replicas whose pipelines are examined: the first few, whose groups may lie across nodes one after the other, and some
+// that are evenly spread.
 std::set<std::int64_t> replicas_to_look_at(std::int64_t replicas) {
   std::set<std::int64_t> chosen;
   for (const std::int64_t first : {0, 1, 2, 3}) chosen.insert(std::min<std::int64_t>(first, replicas - 1));
@@ -26,7 +26,7 @@ std::set<std::int64_t> replicas_to_look_at(std::int64_t replicas) {
   return chosen;
 }
 
-// Whether ranks call groups of the family, other than at the start.
+// True if ranks call groups of the family, other than at the start.
 bool calls(const workload::TrainingSpec& training, workload::GroupFamily family) {
   const workload::TransformerSpec* model = training.transformer();
   const bool has_experts = model != nullptr && model->experts > 0;

@@ -24,7 +24,7 @@ namespace orrery::study {
 // pipelines, whose groups lie as the simulation lays them out, on any grid of devices; several pipelines are looked at.
 class PlanBounds {
  public:
-  // Of the only job of `experiment`, which trains a model and outlives this.
+  // Bounds for the only job of `experiment`, which trains a model and outlives this.
   explicit PlanBounds(const experiment::Experiment& experiment);
 
   struct Bound {
@@ -41,7 +41,7 @@ class PlanBounds {
   // The operators on whichever type of device is fastest.
   class FastestDevice;
 
-  // Those that a rank is in, by family; null where it is in none or nothing is known of it.
+  // Groups that a rank is in, by family; null if it is in none or nothing is known of it.
   using Groups = std::array<const collectives::GroupShape*, workload::kGroupFamilyCount>;
 
   const collectives::GroupShape* shape_of(const workload::RankGrid& grid, workload::GroupFamily family,
@@ -56,7 +56,8 @@ class PlanBounds {
   const experiment::Experiment& experiment_;
   std::vector<system::OperatorModel> models_;  // by type of device
   std::vector<DeviceId> placement_;            // by rank; empty where nothing is known of collectives
-  // By what groups of equal layout have in common (Fabric::congruence), or by their devices; and whether they exchange.
+  // Layouts keyed by what groups of equal layout have in common (Fabric::congruence), or by their devices; and by
+  // whether they exchange.
   std::map<std::pair<std::vector<std::uint32_t>, bool>, const collectives::GroupShape*> layouts_;
   std::set<collectives::GroupShape> shapes_;
   std::map<Groups, std::uint32_t> numbers_;

@@ -45,12 +45,12 @@ std::vector<std::int64_t> divisors_of(std::int64_t number, std::int64_t most) {
   return divisors;
 }
 
-// Whether layers divide where the embedding and the head count as one each.
+// True if the layers divide evenly when the embedding and the head count as one each.
 bool has_room_for_ends(const workload::TransformerSpec& model, std::int64_t chunks) {
   return chunks > 1 && (model.layers + 2) % chunks == 0 && model.layers >= 2 * chunks - 2;
 }
 
-// Those that chunks have one behind the other; empty: as many each.
+// Numbers of layers of the chunks in order; empty if all have the same.
 std::vector<std::int64_t> layers_of(const workload::TrainingSpec& base, std::int64_t chunks) {
   const workload::TransformerSpec* model = base.transformer();
   if (model == nullptr || model->layers % chunks == 0 || model->layers < chunks) return {};
@@ -97,7 +97,7 @@ class Enumeration {
     plan_[key] = Plan()[key];
   }
 
-  // Whether the key can make a difference with those before it as they are.
+  // True if the key can make a difference, given those before it.
   bool matters(PlanKey key) const {
     if (key == PlanKey::kVirtualStages) return plan_[PlanKey::kPipeline] > 1;
     if (key == PlanKey::kZero) return has_replicas();
@@ -150,7 +150,7 @@ class Enumeration {
     return is_usual ? std::vector<std::int64_t>{0, 1, 2, 3} : std::vector<std::int64_t>{0, 1};
   }
 
-  // Those that layers divide among.
+  // Numbers of virtual stages among which the layers divide.
   std::vector<std::int64_t> virtual_stages(const std::vector<std::int64_t>& allowed) const {
     const std::int64_t stages = plan_[PlanKey::kPipeline];
     if (!is_one_behind_the_other(base_.schedule)) return {base_.virtual_stages};
@@ -181,7 +181,7 @@ class Enumeration {
   std::vector<Plan> plans_;
 };
 
-// What belongs to full recomputation, to experts on several ranks, to sharding.
+// Drops settings that mean nothing without full recomputation, without experts on several ranks, or without sharding.
 void drop_what_means_nothing(workload::TrainingSpec& training) {
   if (training.recompute != workload::Recompute::kFull) training.keep = {};
   if (training.parallel.expert == 1) {

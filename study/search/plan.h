@@ -14,7 +14,7 @@
 
 namespace orrery::study {
 
-// What a search varies. kVirtualStages above 1 is the interleaved schedule; kSequence is 0 or 1; kRecompute is a
+// Keys that a search varies. kVirtualStages above 1 is the interleaved schedule; kSequence is 0 or 1; kRecompute is a
 // workload::Recompute.
 enum class PlanKey : std::uint8_t {
   kTensor,
@@ -47,7 +47,7 @@ struct Plan {
 std::string value_text(PlanKey key, std::int64_t value);
 std::optional<std::int64_t> plan_value(PlanKey key, std::string_view text);
 
-// Of a job as its experiment has it.
+// Plan of a job as its experiment has it.
 Plan plan_of(const workload::TrainingSpec& training);
 // The job with another plan; what means nothing under it is dropped. Layers stay where they are if the stages do. Else
 // they are spread evenly; where they cannot be, so that the first and the last one have a layer less, in place of the
@@ -56,12 +56,12 @@ workload::TrainingSpec with_plan(const workload::TrainingSpec& base, const Plan&
 // The same as settings of the experiment (a.b=v).
 std::vector<std::string> settings_of(const workload::TrainingSpec& base, const Plan& plan);
 
-// Of an experiment whose plan is to be one rank; and those of them that no plan has, what belongs to the experiment's
-// own.
+// Settings that reduce an experiment's plan to one rank; and those among them that are part of no plan and stay the
+// experiment's own.
 std::vector<std::string> settings_of_one_rank();
 std::vector<std::string> settings_without_plan();
 
-// What the keys may be; empty: whatever makes sense.
+// Allowed values of the keys; empty: whatever makes sense.
 using PlanRanges = std::array<std::vector<std::int64_t>, kPlanKeyCount>;
 
 // All plans of as many ranks as there are devices, each once, that of the job among them: of what changes nothing

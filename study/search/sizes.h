@@ -13,8 +13,8 @@
 
 namespace orrery::study {
 
-// What is best: the least time, or the most tokens of a device in a second, the least cost, the least energy. On one
-// cluster, and among clusters of one device, all but the first are the same.
+// Objective: the least time, the most tokens per device and second, the least cost, the least energy. On one cluster,
+// and among clusters of one device, all but the first are the same.
 enum class Objective : std::uint8_t { kTime, kTokens, kCost, kEnergy };
 std::vector<std::string> objective_names();
 

@@ -15,10 +15,10 @@
 
 namespace orrery::study {
 
-// Of a point that ran: "iteration_time_s", "exposed_tensor_s", "bound_by", ...
+// Figures of a point that ran: "iteration_time_s", "exposed_tensor_s", "bound_by", ...
 std::map<std::string, NamedValue> figures_of(const SweepPoint& point);
 
-// Whether points.csv may have a column of this name, and those that most have; beside them there are kinds of
+// True if points.csv may have a column of this name; and the columns that most have, beside which there are kinds of
 // communication ("exposed_tensor_s") and jobs ("time_alone_a_s").
 bool is_point_column(std::string_view name);
 std::vector<std::string> point_columns();

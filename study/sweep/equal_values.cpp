@@ -84,7 +84,7 @@ void add(std::vector<EqualValues>& equal, EqualValues next) {
     equal.push_back(std::move(next));
 }
 
-// Why, with the key where the name of the axis does not say it.
+// Text of the reason, with the key if the name of the axis does not say it.
 std::string reason_text(const SweepAxis& axis, const NoDifference& reason) {
   const std::string& key = reason.keys.front();
   const bool is_named = reason.keys.size() == 1 && (key == axis.name || key.ends_with("." + axis.name));
@@ -101,7 +101,7 @@ Problem warning_of(const SweepAxis& axis, const EqualValues& equal) {
           {}};
 }
 
-// Of one axis.
+// Equal values of one axis.
 std::vector<EqualValues> equal_values_of(const Sweep& sweep, std::size_t axis, std::span<const SweepPoint> points,
                                          bool has_results, const ConfigFiles& files) {
   std::vector<EqualValues> equal;

@@ -142,7 +142,7 @@ void read_axes(Section& section, Sweep& sweep) {
   }
 }
 
-// Whether setting `path` replaces all of `other`, or that is the same.
+// True if setting `path` replaces all of `other`, or is the same path.
 bool covers(std::string_view path, std::string_view other) {
   const std::vector<std::string> parts = split_key_path(path);
   const std::vector<std::string> others = split_key_path(other);

@@ -7,7 +7,7 @@
 
 namespace orrery::study {
 
-// Of a sweep whose axes have been read.
+// Reads the layout of a sweep whose axes have been read.
 void read_layout(Section& section, Sweep& sweep);
 
 }  // namespace orrery::study

@@ -16,7 +16,7 @@ namespace orrery::study {
 // Points that differ along the aggregated axis only, else one.
 struct SweepCell {
   std::vector<std::size_t> points;  // those that ran, the fastest first; if none did, one that did not
-  // Of the points; the median one stands for all.
+  // Median point, which stands for all.
   std::size_t median() const { return points[(points.size() - 1) / 2]; }
 };
 using SweepLine = std::vector<SweepCell>;  // by compared value, where these stand side by side, else one
@@ -33,7 +33,7 @@ void check_view(const Sweep& sweep);
 // Throws InputError where figures that are asked for are not there.
 SweepLines lines_of(const Sweep& sweep, std::span<const SweepPoint> points);
 
-// Of the iteration times of a cell that ran; quantiles are the least time that so many do not exceed.
+// Spread of a cell's iteration times; a quantile is the least time that this share of them does not exceed.
 struct TimeSpread {
   Duration mean{};
   Duration median{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is told of the points of a sweep that cannot be simulated.
+// Reports on the points of a sweep that cannot be simulated.
 #include <algorithm>
 #include <map>
 
@@ -58,7 +58,7 @@ class Refusals {
     return problems;
   }
 
-  // Of most points; of several such the first.
+  // The most frequent problem; the first one on a tie.
   const Problem& commonest() const {
     ORRERY_ASSERT(!refusals_.empty());
     return std::ranges::max_element(refusals_, {}, &Refusal::count)->problem;
@@ -96,7 +96,7 @@ std::vector<std::vector<std::size_t>> points_by_choice(const Sweep& sweep) {
   return counts;
 }
 
-// Which choices all points are refused with, and not for want of memory, which is an answer. An axis of which only one
+// Choices all of whose points are refused, and not for want of memory, which is an answer. An axis of which only one
 // has points has none: the fault is not its own.
 Chosen refused_choices(const Sweep& sweep, std::span<const SweepPoint> points) {
   Chosen refused;
@@ -113,7 +113,7 @@ Chosen refused_choices(const Sweep& sweep, std::span<const SweepPoint> points) {
   return refused;
 }
 
-// Of an axis whose value has `count` points.
+// Problem with a value of an axis that has `count` points.
 Problem refused_value(const SweepAxis& axis, const SweepChoice& value, std::size_t count, const Problem& reason) {
   const std::string who = count == 1 ? "the point" : fmt::format("none of the {} points", count);
   const std::string_view can = count == 1 ? "cannot" : "can";
@@ -122,7 +122,7 @@ Problem refused_value(const SweepAxis& axis, const SweepChoice& value, std::size
           reason.hint};
 }
 
-// Of each choice of the axis, what is wrong with its points if all are refused.
+// Refusals by choice of the axis, for choices all of whose points are refused.
 std::vector<Refusals> refusals_by_choice(const Sweep& sweep, std::span<const SweepPoint> points, std::size_t axis,
                                          const std::vector<bool>& refused) {
   std::vector<Refusals> refusals(refused.size());

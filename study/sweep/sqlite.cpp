@@ -27,7 +27,7 @@ std::string identifier(const std::string& name) {
   return quoted + "\"";
 }
 
-// Of numbers where all are, whole ones where all are those.
+// Type of a column: numbers if all cells are, whole ones if all are whole.
 const char* type_of(const PointTable& table, std::size_t column) {
   bool is_real = false;
   for (const std::vector<Json>& row : table.rows) {

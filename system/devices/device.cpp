@@ -60,7 +60,7 @@ void check_rate(const KernelSample& sample, const DeviceSpec& device, Diagnostic
 
 DeviceSpec read_keys(Section& section, bool with_measured);
 
-// As the device's own file has it, whatever was set beyond that; nothing where it has none.
+// Device as its own file has it, whatever else was set; empty if it has no file.
 std::vector<DeviceSpec> as_in_file(Section& section, const std::string& name) {
   const ConfigFiles& files = section.context().files();
   const std::string file = section.where("name").file;

@@ -22,8 +22,9 @@
 
 namespace orrery::system {
 
-// What is left of a device's peaks in the best kernels, and what starting one costs (system/devices/operator_model.h).
-// The defaults stand for a GPU that nobody has measured: means of those that somebody has.
+// Fitted constants of compute: what the best kernels reach of a device's peaks, and what starting a kernel costs
+// (system/devices/operator_model.h). The defaults stand for a GPU that nobody has measured: means of those that
+// somebody has.
 struct ComputeSpec {
   Efficiency clock{kFullEfficiency};   // of the clock that the peak is quoted at, under the device's power limit
   Efficiency gemm{780'000};            // of the peak, in the main loop of a matrix product
@@ -58,7 +59,7 @@ struct DeviceSpec {
   std::optional<SystolicArrays> systolic;  // which matrix products run on
   std::optional<Power> power;              // at most: of the whole board
   std::vector<KernelSample> measured;      // of kernels on it, which the times of operators are corrected by
-  // What they were measured on, where that is known: the device as its file has it. None or one.
+  // Device as its file has it, on which the constants were measured, where that is known. None or one.
   std::vector<DeviceSpec> measured_on;
 
   // The peak for `precision`; bf16 falls back to fp16 and the other way (V100 has no bf16, at the same rate where both
@@ -112,9 +113,9 @@ struct ComputeOptions {
   bool prefer_roofline = false;  // FLOPs win over a measured duration where a node has both
 };
 
-// Whether a roofline can say how long the node takes.
+// True if a roofline can predict the node.
 bool has_roofline_work(const workload::ExecutionGraph& graph, NodeId node);
-// Whether some computation on the device takes the duration that was measured.
+// True if some computation on the device takes its measured duration.
 bool has_measured_time(const workload::ExecutionGraph& graph, const ComputeOptions& options);
 
 // Per node of `graph`; zero for nodes that are no computation. Host nodes take their measured duration only. InputError

@@ -171,7 +171,7 @@ KernelSample read_experts(const Row& row) {
   return {{}, fmt::format("experts {}", format.text), std::move(at), tokens, std::move(fused), {}};
 }
 
-// What rows of these columns are.
+// Kind of kernel table with these columns.
 struct Kind {
   std::vector<std::string_view> columns;
   KernelSample (*read)(const Row&);

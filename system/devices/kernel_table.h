@@ -34,14 +34,14 @@ struct KernelSample {
   Duration measured{};
 };
 
-// Whether the first line that is no comment names columns of kernels.
+// True if the first line that is no comment names columns of kernels.
 bool is_kernel_csv(std::string_view text);
 
 // Lines that start with '#' are comments; columns that nothing needs are not read. Problems go to `diagnostics`, with
 // line and column of `name`; rows that have one are left out.
 std::vector<KernelSample> read_kernel_csv(std::string_view text, const std::string& name, Diagnostics& diagnostics);
 
-// Those of all files that a key lists, which are relative to the file that it stands in; also gzipped.
+// Samples of all files that a key lists; paths are relative to the file of the key, and gzip is allowed.
 std::vector<KernelSample> read_kernel_files(Section& section, std::string_view key, std::string_view meaning);
 
 }  // namespace orrery::system

@@ -43,7 +43,7 @@ double result_size(Precision precision) {
   return is_of_products_only(precision) ? 2 : real(size_of(precision).count());
 }
 
-// What the cache does not hold of `bytes` from one kernel to the next: all of it from twice its useful size on.
+// Part of `bytes` that the cache does not keep from one kernel to the next: all of it from twice its useful size on.
 double missed(double bytes, const KernelLibrary& kernels, const KernelDevice& device) {
   const double held = kernels.cache * device.cache;
   return held > 0 ? std::clamp(bytes / held - 1, 0.0, 1.0) : 1;
@@ -106,7 +106,7 @@ double product_time(const workload::Gemm& gemm, const KernelLibrary& kernels, co
                        [&](double rows) { return batch * std::ceil(m / rows); });
 }
 
-// One of the two products of all experts of a rank. The weights of experts that have tokens come from memory.
+// Time of one of the two products of all experts of a rank. The weights of experts that have tokens come from memory.
 double grouped_time(const workload::FusedExperts& experts, double n, double k, const KernelLibrary& kernels,
                     const KernelDevice& device) {
   const FormatKernels& format = kernels.of(workload::format_of(experts.precision, experts.scaling));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How long the kernels of a library with constants of its own take (workload/training/spec/kernels.h). docs/compute.md
-// has the equations, where the constants come from, and the errors.
+// Time of kernels of a library that has its own constants (workload/training/spec/kernels.h). docs/compute.md has the
+// equations, where the constants come from, and the errors.
 #pragma once
 
 #include "system/devices/device.h"
@@ -8,7 +8,7 @@
 
 namespace orrery::system {
 
-// What a kernel sees of a device.
+// Properties of a device that a kernel's time depends on.
 struct KernelDevice {
   double peak = 0;             // dense, for the format of the operands, in FLOP/s
   double memory = 0;           // bandwidth as kernels reach it, in bytes per second
@@ -16,16 +16,16 @@ struct KernelDevice {
   double cache = 0;            // in bytes; 0: holds nothing
 };
 
-// Of a product with launch and quantisation, in seconds. Sizes are positive.
+// Time of a matrix product with launch and quantisation, in seconds. Sizes are positive.
 double kernel_time(const workload::Gemm& gemm, const workload::KernelLibrary& kernels, const KernelDevice& device);
 
 // The share of the peak that the library's products of attention reach; 0: it has no such kernels.
 double attention_share(const workload::FlashAttention& attention, const workload::KernelLibrary& kernels);
-// Of flash attention, forward, where the library has kernels for it, in seconds. Sizes are positive.
+// Time of flash attention, forward, in seconds, if the library has kernels for it. Sizes are positive.
 double kernel_time(const workload::FlashAttention& attention, const workload::KernelLibrary& kernels,
                    const KernelDevice& device);
 
-// Of fused experts, forward, in seconds. Sizes are positive.
+// Time of fused experts, forward, in seconds. Sizes are positive.
 double kernel_time(const workload::FusedExperts& experts, const workload::KernelLibrary& kernels,
                    const KernelDevice& device);
 

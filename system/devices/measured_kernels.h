@@ -20,7 +20,7 @@ class MeasuredKernels {
  public:
   using Modelled = std::function<Duration(const workload::Operator& op)>;
 
-  // Of samples of products and of attention; others are left out.
+  // Uses samples of products and of attention; ignores others.
   MeasuredKernels(std::span<const KernelSample> samples, const Modelled& modelled);
 
   struct Correction {
@@ -31,7 +31,7 @@ class MeasuredKernels {
 
  private:
   static constexpr std::size_t kSizes = 3;
-  // What must be equal: the kind of operator, the format, the size of a head.
+  // Properties that have to be equal: the kind of operator, the format, the size of a head.
   using Kind = std::tuple<std::size_t, Precision, workload::Scaling, std::int64_t>;
   struct Place {
     Kind kind;

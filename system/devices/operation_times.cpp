@@ -28,7 +28,7 @@ std::vector<std::uint32_t> types_of(const network::Fabric& fabric, std::span<con
   return types;
 }
 
-// Of each rank's own memory, where that matters and devices differ.
+// Memory bandwidth of each rank, if it matters and devices differ.
 std::vector<Bandwidth> own_bandwidths(const OperationOptions& options, std::span<const DeviceSpec> devices,
                                       std::span<const std::uint32_t> type_of_rank) {
   std::vector<Bandwidth> bandwidths;

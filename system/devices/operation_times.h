@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long the operations take that a rank does by itself: computation by graph, what disturbs a rank, remote memory.
+// Times of the operations that a rank does by itself: computation by graph, perturbations, remote memory.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class OperationTimes {
   OperationTimes(const workload::Job& job, const network::Fabric& fabric, std::span<const DeviceSpec> devices,
                  std::span<const DeviceId> placement, const OperationOptions& options);
 
-  // Of a computation, or of a memory access that is asked for at `now`.
+  // Time of a computation, or of a memory access requested at `now`.
   Duration take(RankId rank, NodeId node, Time now);
   // None of the rank's operations starts before.
   Time start(RankId rank) const { return disturbance_ ? disturbance_->start(rank) : Time{}; }

@@ -21,7 +21,7 @@ namespace {
 //
 // Filling a tile's pipeline and writing its result take as long as so many bytes of each row's main loop.
 constexpr double kPrologue = 240;
-// What a smaller tile loses to one of 256 x 128: it loads more for every product.
+// Loss of a tile smaller than 256 x 128: it loads more for every product.
 constexpr double kSmallTile = 10.5;
 // A last wave that is hardly filled takes this much of a full one: its tiles run faster, alone on a multiprocessor.
 constexpr double kTail = 0.82;
@@ -30,10 +30,11 @@ constexpr double kTail = 0.82;
 constexpr double kOverlap = 4;
 // A product is split along k into as many slices as fill so many waves at most: more gain nothing.
 constexpr double kSplitWaves = 4;
-// What Winograd's algorithm multiplies of a 3x3 convolution: 4 by 4 values for 2 by 2 results of 9 products each.
+// Share of multiplications left by Winograd's algorithm for a 3x3 convolution: 4 by 4 values for 2 by 2 results of 9
+// products each.
 constexpr double kWinograd = 16.0 / 36;
-// Of the rate where rows of operands do not start at multiples of 16 bytes, which the kernels with tensor cores load:
-// attention by heads whose size is no multiple of 8. Fitted to configs/validation/training/bloom.
+// Share of the rate that is left if rows of operands do not start at multiples of 16 bytes, which kernels with tensor
+// cores load: attention by heads whose size is no multiple of 8. Fitted to configs/validation/training/bloom.
 constexpr double kUnaligned = 0.125;
 
 constexpr std::array<GemmConstant, 5> kGemmConstants = {{
@@ -48,12 +49,12 @@ struct Tile {
   double m;
   double n;
 
-  // Of the rate of a tile of 256 x 128.
+  // Rate relative to that of a tile of 256 x 128.
   constexpr double efficiency() const { return 1 / (1 + kSmallTile * (1 / m + 1 / n - 1.0 / 256 - 1.0 / 128)); }
 };
 
-// What cuBLAS and CUTLASS choose from, less what makes no difference here. The last is for batches of small products:
-// a single one of few rows does not run faster with it (configs/validation/compute).
+// Tiles that cuBLAS and CUTLASS choose from, less those that make no difference here. The last is for batches of small
+// products: a single one of few rows does not run faster with it (configs/validation/compute).
 constexpr std::array<Tile, 7> kTiles = {{{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {32, 32}}};
 
 std::span<const Tile> tiles_for(const workload::Gemm& gemm) {

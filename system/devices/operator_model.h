@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How long one operator takes on a device: matrix products by tiles, slices of k, waves and memory, or by what flows
-// through systolic arrays; element-wise kernels and flash attention by a roofline. docs/compute.md has the equations,
-// where the constants come from, and the errors.
+// Time of one operator on a device: matrix products by tiles, slices of k, waves and memory, or by the dataflow of
+// systolic arrays; element-wise kernels and flash attention by a roofline. docs/compute.md has the equations, where the
+// constants come from, and the errors.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What makes ranks of a job slower, later or noisier than their devices are. Ranks that are disturbed alike may still
-// be simulated once: what disturbs a rank is in its colour from the start.
+// Perturbations: ranks of a job that are slower, later or noisier than their devices. Ranks that are disturbed alike
+// may still be simulated once: what disturbs a rank is in its colour from the start.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ Duration operator*(Duration time, TimeFactor factor);
 // Rounded half up to a millionth, at least one.
 TimeFactor operator*(TimeFactor a, TimeFactor b);
 
-// Who draws a factor of its own.
+// Unit that draws one factor of jitter.
 enum class JitterUnit : std::uint8_t {
   kNode,       // all ranks of a node of the cluster the same, in every iteration anew
   kRank,       // in every iteration anew
@@ -43,7 +43,7 @@ struct Jitter {
 // small, a standard deviation of sigma. In integers, to a millionth.
 TimeFactor draw(const Jitter& jitter, std::uint64_t unit, std::uint64_t number);
 
-// Of one rank.
+// Perturbation of one rank.
 struct RankPerturbation {
   TimeFactor compute = kUnchanged;  // of all its computations
   Duration start{};                 // none of its operations starts before
@@ -57,14 +57,14 @@ struct Perturbation {
   std::uint32_t first_rank = 0;  // added to the ranks where they draw noise
 
   bool disturbs_ranks() const { return !ranks.empty() || !nodes.empty() || jitter.sigma > 0; }
-  // Whether equal operations of one rank take different times, within an iteration too.
+  // True if equal operations of one rank take different times, within an iteration too.
   bool disturbs_operations() const { return jitter.sigma > 0 && jitter.per == JitterUnit::kOperation; }
 };
 
-// Whether a rank may take other times for what it does again: iterations draw anew, and so may operations.
+// True if a rank may take another time when it repeats an operation: iterations draw anew, and so may operations.
 bool may_change_times(const Perturbation& perturbation, const workload::Job& job);
 
-// That of `ranks` ranks from `first` on, which are a job of their own: each is disturbed as before.
+// Perturbation of `ranks` ranks from `first` on, as a job of their own: each is disturbed as before.
 Perturbation part_of(const Perturbation& perturbation, std::uint32_t first, std::size_t ranks);
 
 // The same with what is said of nodes said of the ranks there. `placement` by rank.
@@ -81,7 +81,7 @@ class Disturbance {
   Disturbance(const Perturbation& perturbation, const workload::Job& job, const network::Fabric& fabric,
               std::span<const DeviceId> placement);
 
-  // How long a computation of the rank takes that takes `time` undisturbed.
+  // Time of a computation on this rank that takes `time` undisturbed.
   Duration disturbed(RankId rank, NodeId node, Duration time);
   Time start(RankId rank) const { return start_[index_of(rank)]; }
   // Equal for ranks that are disturbed alike; 0 for those that are not at all.

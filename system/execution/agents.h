@@ -31,14 +31,15 @@ class Agents final : private EventSink {
 
   // Opens the first instant.
   void begin(const SimulationProgress& progress);
-  // Those that were touched start what they can. Call it in decide().
+  // Starts what agents touched in this round can start. Call it in decide().
   void decide();
-  // What of that is the first use of a communicator or a pair of ranks, which may tell apart who was alike until now:
-  // it waits until classes have come apart, and then starts.
+  // Starts that use a communicator or a pair of ranks for the first time, which may split classes: they wait until the
+  // classes have been split.
   std::span<const Cast::FirstUse> first_uses() const { return first_uses_; }
   void split(const ClassSplit& split);
   void start_first_uses();
-  // Where there are none. Calls that compete for a rank's queues start with first uses that they compete with.
+  // Starts calls that compete for a rank's queues, when there are no first uses. With first uses, such calls start
+  // together with those that they compete with.
   void start_competing();
   // Nothing happens any more. Where every member waits in another call of a communicator, none has entered a call that
   // all of them could: then they join it. False where there is none, so that no order of the calls goes on from here.
@@ -50,8 +51,8 @@ class Agents final : private EventSink {
   void settle() { repetitions_.settle(); }
   void report_progress() const;
 
-  // Of a rank that acts: a peer has entered its call `node`; all members have; the operation is done, with what the
-  // observer is told.
+  // Events of an acting rank: a peer has entered its call `node`; all members have; the operation is done, with the
+  // record for the observer.
   void call(RankId rank, NodeId node);
   void hold(RankId rank, NodeId node) { agent(rank).execution.hold(node); }
   // Its send `node` waits for the receive to be posted; no longer.
@@ -59,7 +60,7 @@ class Agents final : private EventSink {
   void moves(RankId rank, NodeId node) { agent(rank).execution.moves(node); }
   void complete(RankId rank, NodeId node, Time moving);
 
-  // Of any rank.
+  // State of any rank.
   const RankExecution& execution(RankId rank) const { return agents_[cast_.agent_of(rank)].execution; }
   Time finish(RankId rank) const { return agents_[cast_.agent_of(rank)].finish; }
   Time last_step() const { return last_step_; }  // when an operation last started or ended

@@ -41,7 +41,7 @@ struct PhaseState {
 
 // The chunks of a member at one axis in one direction (Phase::queue).
 struct ChunkQueue {
-  // Where a waiting chunk stands: the time it came (negated for LIFO), chunk, phase, and its state.
+  // Place of a waiting chunk: the time it came (negated for LIFO), chunk, phase, and its state.
   using Place = std::tuple<std::int64_t, std::uint32_t, std::uint32_t, std::uint32_t>;
 
   std::uint32_t active = 0;
@@ -112,7 +112,7 @@ class CallTable final : private EventSink {
   void finish(Member member);
   void finish_after(Duration delay, Member member) { engine_.after(delay, *this, payload_of(News::kSeatDone, member)); }
 
-  // Of one who has come: the agent, and the priority that it gives the call.
+  // Agent of a member that has come, and the priority that it gives the call.
   std::uint32_t agent_of(Member member) { return cast_.agent_of(holder(member)); }
   std::uint32_t priority_of(Member member) {
     return cast_.input().job.graph(holder(member)).priority(calls_[member.call].seats[member.seat].node);
@@ -130,11 +130,11 @@ class CallTable final : private EventSink {
     std::uint32_t call;
     std::span<const std::uint32_t> parent_seat;
   };
-  // What a call has come apart into by the latest split(); nothing if it is as it was.
+  // Parts into which the latest split() cut a call; empty if it is whole.
   std::span<const Part> parts_of(std::uint32_t call) const;
 
  private:
-  // What is said of a call or member in the round after.
+  // News of a call or member, told in the next round.
   enum class News : std::uint8_t { kOpened, kAssembled, kSeatDone };
   static constexpr int kNewsShift = 62;
   static constexpr std::uint32_t kMostCalls = 1u << 30;  // under way at once; what is left of the payload

@@ -7,7 +7,7 @@
 namespace orrery::system {
 namespace {
 
-// What a seat sends in each step of a ring.
+// Send of a seat in each step of a ring.
 struct Hop {
   std::uint32_t to = 0;
   Duration transfer{};

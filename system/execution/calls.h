@@ -34,7 +34,7 @@ class Calls {
   // that cannot be told from its plan, which may_count() mostly says before.
   bool count(CallKey key, std::uint64_t times);
   bool may_count(CallKey key);
-  // Where nothing happens any more; false if that cannot help (ChunkQueues).
+  // Called when nothing happens any more; returns false if it cannot help (ChunkQueues).
   bool relieve() { return queues_.relieve(); }
   // Communicators have come apart, or are described anew.
   void split(const ClassSplit& split) {

@@ -12,7 +12,7 @@ namespace {
 
 using Status = PhaseState::Status;
 
-// What a queue of a call leads to: the dimension, its axis and the direction; all logical rings are one.
+// Direction that a queue of a call serves: dimension, axis and way; all logical rings are one.
 using Way = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 Way way_of(const CommunicatorLayout& layout, std::uint32_t queue) {
   if (!layout.cuboid) return {UINT32_MAX, 0, queue % 2};
@@ -21,7 +21,7 @@ Way way_of(const CommunicatorLayout& layout, std::uint32_t queue) {
   return {dimension, axis - static_cast<std::uint32_t>(first), queue % 2};
 }
 
-// Where the calls of a rank stand among each other; no two alike.
+// Order of a rank's calls; no two have equal places.
 using CallPlace = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 CallPlace place_among_calls(QueuePolicy policy, Time entered, NodeId node, std::uint32_t priority) {
   const std::int64_t since = entered.time_since_epoch().count(), number = index_of(node);
@@ -118,7 +118,7 @@ void ChunkQueues::begin_phase(std::uint32_t number, StateKey key) {
   touch_queue({number, key.seat}, queue);
 }
 
-// What came after the phase alone begins.
+// Begins the phases that waited for this one alone.
 void ChunkQueues::end_phase(std::uint32_t number, StateKey key) {
   Call& call = calls_[number];
   const CollectivePlan& plan = *call.plan;

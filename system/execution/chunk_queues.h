@@ -35,7 +35,7 @@ class Runner : protected EventSink, protected network::MessageRecipient {
   virtual void begin(std::uint32_t call, std::uint32_t state) = 0;
   // An active state that was touched goes on. True when the phase is through on this member.
   virtual bool advance(std::uint32_t call, std::uint32_t state) = 0;
-  // Whether a peer waits for the seat in the phase.
+  // True if a peer waits for the seat in the phase.
   virtual bool is_awaited(const Call& call, StateKey key) const = 0;
   // All that were touched have decided, and queues are filled.
   virtual void end_turn() {}
@@ -47,14 +47,14 @@ class Runner : protected EventSink, protected network::MessageRecipient {
   std::uint64_t messages() const { return sent_; }
 
  protected:
-  // Who sends a message: a state of a call.
+  // Sender of a message: a state of a call.
   struct Sender {
     std::uint32_t call = 0;
     std::uint32_t state = 0;
   };
   virtual Sender sender_of(std::uint32_t message) const = 0;
   virtual network::PathId path_of(std::uint32_t message) const = 0;
-  // What a message has come apart into, itself first: `senders` are what its sender has.
+  // Messages into which `message` has split, itself first; `senders` are the parts of its sender.
   virtual std::vector<network::MessagePart> split_message(std::uint32_t message, std::span<const Sender> senders) = 0;
   network::MessagePlace place_between(const Sender& sender, std::uint32_t from, std::uint32_t to,
                                       std::uint32_t index) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a simulation tells those who collect results.
+// Interface through which a simulation tells observers what happens.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct OperationRecord {
   Time end;
 };
 
-// What a stretch of a program did when it was run, from its first start on.
+// Record of a program's stretch as it ran, counted from its first start.
 struct StretchRecord {
   struct Part {
     std::uint32_t offset = 0;  // from the first node of the stretch

@@ -105,7 +105,7 @@ network::MessagePlace PhaseRunner::place_of(std::uint32_t id) const {
                        layout.member_at[layout.moved_to(position, axis, layout.sizes[axis] - 1)], PhaseState::kNone);
 }
 
-// How many of each line have come.
+// Recounts the members of each line that have come to the part.
 void PhaseRunner::split(const Call&, Call& part, std::span<const std::uint32_t>) {
   using enum PhaseState::Status;
   for (PhaseState& state : part.states) state.gathered = 0;
@@ -114,7 +114,7 @@ void PhaseRunner::split(const Call&, Call& part, std::span<const std::uint32_t>)
       ++part.states[first_of(part, part.key_of(state))].gathered;
 }
 
-// Of the seats of a line one stands for all.
+// One seat of a line stands for all.
 std::vector<network::MessagePart> PhaseRunner::split_message(std::uint32_t id, std::span<const Sender> senders) {
   const Time not_before = messages_[id].not_before;
   std::vector<network::MessagePart> parts;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How far one rank is in its graph: which nodes wait for others, which for their stream, which run. Decides nothing by
-// time; it only keeps when nodes were taken.
+// Progress of one rank in its graph: nodes that wait for others or for their stream, and nodes that run. Decides
+// nothing by time; it only keeps when nodes were taken.
 //
 // Which calls of a communicator belong together is settled before (workload/matching/matching.h); when a rank starts
 // its part is decided here. A communicator runs one call at a time. But while a call still waits for members, the rank
@@ -22,12 +22,12 @@
 
 namespace orrery::system {
 
-// What a node occupies. Host: the CPU, one node at a time, the ready one with the smallest id. Compute: a stream of the
-// device, in canonical order; nodes without a stream: the smallest ready id. Memory, remote: one node at a time, the
-// smallest ready id. Collective: a communicator, one call at a time, the smallest ready id (see RankExecution::call),
-// or any number of them.
-// Send: a peer, the smallest ready id, the next starts when the last byte of the one before has left, or while that
-// waits for its receive. Receive: posted when ready, any number at a time. No-op: nothing is occupied.
+// Resource that a node occupies. Host: the CPU, one node at a time, the ready one with the smallest id. Compute: a
+// stream of the device, in canonical order; nodes without a stream: the smallest ready id. Memory, remote: one node at
+// a time, the smallest ready id. Collective: a communicator, one call at a time, the smallest ready id (see
+// RankExecution::call), or any number of them. Send: a peer, the smallest ready id, the next starts when the last byte
+// of the one before has left, or while that waits for its receive. Receive: posted when ready, any number at a time.
+// No-op: nothing is occupied.
 struct Stream {
   workload::NodeKind kind = workload::NodeKind::kNoOp;  // kMemoryLoad for stores too
   std::uint32_t slot = 0;                               // device stream, communicator slot or peer slot
@@ -77,19 +77,20 @@ class RankExecution {
 
   bool finished() const { return done_ == graph_->size(); }
   std::size_t done() const { return done_; }
-  // Whether what the node's stream leads to (a communicator, a peer) has been noted as in use.
+  // True if the target of the node's stream (a communicator, a peer) has been noted as in use.
   bool is_in_use(NodeId node) const { return stream_states_[streams_->stream_of(node)].in_use; }
   void note_use(NodeId node) { stream_states_[streams_->stream_of(node)].in_use = true; }
 
-  // Of the repetition that was taken last: whether it had to wait for its stream.
+  // True if the repetition taken last had to wait for its stream.
   bool has_waited() const { return has_waited_; }
-  // How many nodes of the stream of `node` have run or run now; none if one is ready and waits for it, or runs.
+  // Number of nodes on the stream of `node` that have run or are running; empty if a ready one waits for the stream, or
+  // runs.
   std::optional<std::uint32_t> runs_if_free(NodeId node) const;
   bool is_wanted(NodeId node) const { return !stream_states_[streams_->stream_of(node)].ready.empty(); }
 
   // For reports. kReady: nothing to wait for but the stream.
   State state(NodeId node) const;
-  // Of a running node: when it was taken.
+  // Start of a running node: the time when it was taken.
   Time taken(NodeId node) const { return nodes_.find(index_of(node))->taken; }
   const workload::ExecutionGraph& graph() const { return *graph_; }
 

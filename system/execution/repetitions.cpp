@@ -59,7 +59,7 @@ void require_busy_from(Time tail, const workload::ExecutionGraph& graph,
   }
 }
 
-// How often the stream of each communicator was. Nobody uses them now, or wants to.
+// Number of uses of each communicator's stream in the record. Nobody uses them now, or wants to.
 std::vector<std::uint32_t> streams_used(const RankExecution& execution, const StretchRecord& record) {
   std::vector<std::uint32_t> used;
   for (const NodeId call : record.calls) {

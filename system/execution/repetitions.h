@@ -48,7 +48,7 @@ class Repetitions {
   void split(std::uint32_t part, std::uint32_t parent);
 
  private:
-  // What an agent did of a stretch.
+  // Record of one agent's run of a stretch.
   struct Run {
     std::vector<OperationRecord> operations;  // until all are there
     std::shared_ptr<const StretchRecord> record;

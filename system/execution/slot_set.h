@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which of a numbered set of things have happened: nearly always the first so many, now and then one early.
+// Set of numbered things that have happened: nearly always the first so many, now and then one early.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class SlotSet {
         early_(other.early_ == nullptr ? nullptr : std::make_unique<std::vector<std::uint64_t>>(*other.early_)) {}
   SlotSet& operator=(const SlotSet& other) { return *this = SlotSet(other); }
 
-  // How many from 0 on are all there.
+  // Number of elements, counted from 0, that are all there.
   std::uint32_t prefix() const { return prefix_; }
 
   bool empty() const { return prefix_ == 0 && early_ == nullptr; }
@@ -31,7 +31,7 @@ class SlotSet {
     return word < early_->size() && (((*early_)[word] >> (slot % 64)) & 1) != 0;
   }
 
-  // Whether all of [begin, end) are there.
+  // True if all of [begin, end) are there.
   bool covers(std::uint32_t begin, std::uint32_t end) const {
     if (end <= prefix_) return true;
     for (std::uint32_t slot = begin < prefix_ ? prefix_ : begin; slot < end; ++slot)

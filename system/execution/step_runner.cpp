@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kNone = PhaseState::kNone;
 
-// What of a Step decides when and what a member sends: the next one of a lane.
+// Fields of a Step that decide when and what a member sends next in a lane.
 struct NextSend {
   std::uint32_t index = 0;
   std::uint32_t end = 0;     // of the lane
@@ -171,7 +171,7 @@ bool StepRunner::advance(std::uint32_t number, std::uint32_t state) {
   return true;
 }
 
-// Whether all of the lane has been sent.
+// Sends all that can go now; true if the lane is finished.
 bool StepRunner::send_all(std::uint32_t number, std::uint32_t state, Program& program, NextSend& next) {
   const Call& call = calls_[number];
   for (; next.index < next.end; ++next.index, next.to = kNone) {
@@ -270,8 +270,8 @@ network::MessagePlace StepRunner::place_of(std::uint32_t id) const {
                        call.cast->member(call.key_of(message.to_state).seat), message.index);
 }
 
-// What of its program a seat has behind it. Members that are alike may number messages of one kind differently, which
-// start or are waited for together: so it is what the messages that these were part of say.
+// Progress of a seat in its program, carried over to the parts. Members that are alike may number messages of one kind
+// differently, which start or are waited for together: so it is what the messages that these were part of say.
 void StepRunner::split(const Call& whole, Call& part, std::span<const std::uint32_t> parent_seat) {
   split_programs(part, whole, parent_seat);
   const auto is_other = [&](std::uint32_t seat) { return part.key != whole.key || parent_seat[seat] != seat; };

@@ -78,7 +78,8 @@ void Transfers::begin(std::uint32_t id) {
   input_.network.start({cast_.path(message.from, message.send), message.costs.bytes, this, id});
 }
 
-// Of whom the message stands for they are alike in size, in route latency and in whether it stays in a node (Symmetry).
+// The ranks that the message stands for are alike in size, route latency and whether it stays in a node (Symmetry), so
+// one of them answers for all.
 PointToPoint Transfers::point_to_point(RankId from, NodeId send) const {
   const Bytes bytes = input_.job.graph(from).bytes(send);
   if (library_ == nullptr) return {Duration::zero(), bytes};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who acts for each class of ranks, links and communicators: one of them. When more comes into use, classes may come
-// apart: whoever acts keeps acting for those that are still like it.
+// Representatives: for each class of ranks, links and communicators, the one that acts for it. When more comes into
+// use, classes may come apart: whoever acts keeps acting for those that are still like it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Actors {
   // Outlives it.
   explicit Actors(const Symmetry& symmetry) : symmetry_(symmetry) {}
 
-  // Who acts from now on, and who did for the class that it was part of; kNobody if that was not in use.
+  // Part of a split class: its new representative and the former one; kNobody if that was not in use.
   struct Part {
     std::uint32_t id;
     std::uint32_t before;
@@ -35,7 +35,7 @@ class Actors {
   std::uint32_t agent_count() const { return static_cast<std::uint32_t>(first_ranks_.size()); }
   std::uint32_t agent_of(RankId rank) const { return of_class_[symmetry_.colour(rank)]; }
   RankId first_rank(std::uint32_t agent) const { return first_ranks_[agent]; }
-  // Of ranks, in no order, of replicas one; until more comes into use.
+  // Ranks that an agent stands for, unordered, one of each set of replicas; valid until more comes into use.
   std::span<const Symmetry::Vertex> vertices_of(std::uint32_t agent) const {
     return symmetry_.members(symmetry_.colour(first_rank(agent)));
   }

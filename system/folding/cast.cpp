@@ -11,8 +11,7 @@
 namespace orrery::system {
 namespace {
 
-// How many messages there are in one phase of one chunk, in one chunk of one call. What a library runs as one whole is
-// one message.
+// Number of messages in one phase of one chunk of one call. What a library runs as one whole is one message.
 double messages_of(const PlannedPhase& phase, const CommunicatorLayout& layout) {
   if (phase.is_whole()) return 1;
   const std::uint32_t ranks = phase.schedule().ranks();
@@ -36,7 +35,8 @@ double messages_of(const CollectivePlan& plan) {
   return messages;
 }
 
-// Of all ranks, collectives and transfers, each step of each chunk: to refuse what would never end.
+// Number of messages of all ranks, collectives and transfers, each step of each chunk counted: to refuse a job that
+// would never end.
 double messages_of(const workload::Job& job, const workload::Matching& matching, CollectivePlans& plans) {
   double messages = 0;
   std::map<const CollectivePlan*, double> of_plan;
@@ -77,7 +77,8 @@ double messages_to_compare(const CollectivePlan& plan, std::span<const DeviceId>
   return messages;
 }
 
-// Of each kind of call of each communicator (Symmetry), and of communicators that are alike those of one, times them.
+// Number of messages that symmetry compares: those of each kind of call of each communicator; of communicators that are
+// alike, those of one times their number.
 double messages_to_compare(const CastInput& input, Granularity granularity) {
   std::vector<double> of_group(input.matching.communicators());
   double messages = 0;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Who acts for whom: every rank for itself, or one rank for all that behave alike (system/folding/folding.h). What
-// executes a job asks here and need not know which of the two it is: no folding is the partition in which everybody is
-// alone in its class, which is computed when asked, without tables.
+// Cast of a simulation: every rank acts for itself, or one acts for all that behave alike (system/folding/folding.h).
+// Execution asks the cast and need not know which: without folding everybody is alone in its class, which is computed
+// when asked, without tables. Terms: an agent is a rank that acts for its class. A home is the communicator whose calls
+// are simulated for all that are like it. A seat is one of its members that acts, and the holder of a seat is that
+// member's rank.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,7 @@
 
 namespace orrery::system {
 
-// Whether ranks that behave alike are simulated once.
+// Folding of ranks that behave alike, so that they are simulated once.
 enum class FoldMode : std::uint8_t { kAuto, kOff };
 
 // An instant at which classes of ranks came apart: how many there were from then on, and what was first used: one of
@@ -49,7 +51,7 @@ struct CallKey {
   auto operator<=>(const CallKey&) const = default;
 };
 
-// What one of a seat's sends in a phase starts.
+// Message that one send of a seat starts in a phase.
 struct Outgoing {
   std::uint32_t receiver = 0;  // seat
   network::PathId path{};
@@ -57,7 +59,7 @@ struct Outgoing {
   const MessageClass* of = nullptr;  // of jobs that are folded
 };
 
-// Who acts in those calls of a home communicator that share a plan. A seat is a member that acts.
+// Acting members of those calls of a home communicator that share a plan. A seat is a member that acts.
 class CallCast {
  public:
   // Both outlive it. `devices` by member.
@@ -69,7 +71,7 @@ class CallCast {
   virtual std::uint32_t seats() const = 0;
   virtual std::uint32_t member(std::uint32_t seat) const = 0;
   std::uint32_t position(std::uint32_t seat) const { return plan_.layout->position_of[member(seat)]; }
-  // Of send `send` of the seat's program, to `to` on its line. At granularity `step`.
+  // Message of send `send` of the seat's program, to `to` on its line. At granularity `step`.
   virtual Outgoing outgoing(std::uint32_t phase, std::uint32_t seat, std::uint32_t send, std::uint32_t to) const = 0;
   // The seat's line. At granularity `phase`.
   virtual const LineClass& line(std::uint32_t phase, std::uint32_t seat) = 0;
@@ -84,7 +86,7 @@ class CallCast {
   std::span<const DeviceId> devices_;
 };
 
-// What is cast. All outlive the cast.
+// Input of the cast. All outlive the cast.
 struct CastInput {
   const workload::Job& job;
   const workload::Matching& matching;
@@ -99,7 +101,7 @@ struct CastOptions {
   bool fast_forward = true;  // folded calls whose ends follow from their entries are not simulated step by step
 };
 
-// What tells ranks apart from the start, beside their graphs.
+// Initial differences of ranks, beside their graphs.
 struct RankColours {
   std::vector<std::uint64_t> colours;  // by rank
   std::string what;                    // " and what disturbs them"
@@ -121,22 +123,22 @@ class Cast {
   virtual std::uint32_t seat_of(RankId rank, GroupId group) const = 0;
   // Stays where it is.
   CallCast& call(CallKey call);
-  // Who holds a seat of a call.
+  // Rank that holds a seat of a call.
   RankId holder(CallKey key, std::uint32_t seat) {
     return input_.job.communicators[index_of(key.group)].members[call(key).member(seat)];
   }
 
-  // Whether the members of a home communicator act as one, and nothing else has crossed the links of its calls so far.
+  // True if the members of a home communicator act as one, and so far only its calls have crossed their links.
   virtual bool is_alone(GroupId home) const = 0;
 
-  // Of a send of an acting rank: how many messages it starts; none if an earlier one starts its message as well.
+  // Number of messages that this send of an acting rank starts; 0 if an earlier send already started the shared one.
   virtual std::uint64_t started_by(RankId from, NodeId send) const = 0;
-  // Of one that starts a message: the path, all sends of the rank that the message is of, and where it ends.
+  // Path of a send that starts a message, all sends of the rank in that message, and its receiver.
   virtual network::PathId path(RankId from, NodeId send) const = 0;
   virtual std::vector<NodeId> sends_with(RankId from, NodeId send) const = 0;
   virtual std::vector<workload::TransferEnd> ends_of(RankId from, NodeId send) const = 0;
 
-  // Whether the node's communicator or pair of ranks has been used before. A first use may tell apart who was alike.
+  // True if the node's communicator or pair of ranks has been used before. A first use may tell apart who was alike.
   virtual bool is_in_use(RankId rank, NodeId node) const = 0;
   struct FirstUse {
     RankId rank{};

@@ -183,7 +183,7 @@ void ColourRefinement::split_classes() {
   for (const Colour colour : round) split(colour);
 }
 
-// Those that were not touched keep the number of the class; if there are none, the largest part does.
+// Vertices that were not touched keep the number of the class; if there are none, the largest part keeps it.
 void ColourRefinement::split(Colour colour) {
   const Class of = classes_[colour];
   classes_[colour].dirty = 0;
@@ -206,8 +206,8 @@ void ColourRefinement::split(Colour colour) {
     if (part.signature != keeps) take_out(colour, part.count, part.signature);
 }
 
-// Which of the vertices have one signature, in parts_ and by vertex in part_of_ (of one part it is not needed). Returns
-// the largest part.
+// Groups vertices by signature, in parts_ and by vertex in part_of_ (unless there is one part only). Returns the
+// largest part.
 std::uint32_t ColourRefinement::find_parts(std::span<const Vertex> vertices) {
   const auto size = static_cast<std::uint32_t>(vertices.size());
   parts_.assign(1, {signatures_[vertices.front()], size});

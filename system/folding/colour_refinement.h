@@ -61,13 +61,13 @@ class ColourRefinement {
   std::optional<Colour> before(Colour colour) const;
   void forget_changes();
 
-  // As of the last refine(): classes are numbered in the order in which they came to be.
+  // Class of a vertex after the last refine(); classes are numbered in the order of their creation.
   Colour colour(Vertex vertex) const { return colours_[vertex]; }
   // In no order.
   std::span<const Vertex> members(Colour colour) const {
     return std::span(members_).subspan(classes_[colour].begin, classes_[colour].size);
   }
-  // What its members weigh.
+  // Total weight of the members of a class.
   std::uint32_t class_size(Colour colour) const { return classes_[colour].weight; }
   std::uint32_t weight(Vertex vertex) const { return vertex < weights_.size() ? weights_[vertex] : 1; }
   std::uint32_t class_count() const { return static_cast<std::uint32_t>(classes_.size()); }
@@ -78,7 +78,7 @@ class ColourRefinement {
     for_each_half(vertex, [&](const Half& half) { visit(half.to, labels_[half.label_there ^ 1].times); });
   }
 
-  // Whether the partition is what it claims to be, neighbour by neighbour.
+  // Checks, neighbour by neighbour, that the partition is equitable.
   bool is_equitable() const;
 
  private:

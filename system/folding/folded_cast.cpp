@@ -43,7 +43,7 @@ class HomeCast final : public CallCast {
   PrivateCalls::Kind fast_forwarded_ = PrivateCalls::Kind::kNone;
 };
 
-// Whether each call of a communicator slot waits for the one before, directly or not, so that two are never under way.
+// True if each call of a communicator slot waits for the one before, directly or not, so that two never run at once.
 bool calls_are_in_sequence(const workload::ExecutionGraph& graph, std::uint32_t communicator_slot) {
   std::vector<std::uint32_t> after(graph.size());  // how many calls a node comes after: all of them, if in sequence
   for (const NodeId node : graph.order()) {

@@ -94,7 +94,7 @@ void Folding::fold_communicators(const Changes& changes, ClassSplit& split) {
   }
 }
 
-// Whether anything that a home's seats and tables were made from has.
+// True if anything changed that a home's seats and tables were made from.
 bool Folding::has_changed(GroupId group) const {
   if (symmetry_.has_changed(symmetry_.colour(group))) return true;
   const std::vector<RankId>& members = job_.communicators[index_of(group)].members;

@@ -25,8 +25,7 @@
 
 namespace orrery::system {
 
-// What came apart, and what else is described anew: messages under way of these homes and agents are to be looked up
-// again.
+// Result of a split: the parts, and the homes and agents whose messages under way are to be looked up again.
 struct ClassSplit {
   struct Home {
     GroupId home{};
@@ -76,7 +75,7 @@ class Folding {
 
  private:
   std::uint32_t slot_of(RankId rank, GroupId group) const { return plans_.slot_of(rank, group); }
-  // What there is to look at again: changed classes, and whoever their members have to do with.
+  // Classes to look at again: changed ones, and those related to their members.
   struct Changes {
     std::vector<Symmetry::Colour> ranks;
     std::vector<Symmetry::Colour> links;

@@ -44,7 +44,7 @@ struct LineClass {
   Symmetry::Vertex one = Symmetry::kNotInUse;  // of them
 };
 
-// Whether the class has, or that of a link that it crosses.
+// True if the message's class or that of a link on its way has changed.
 bool has_changed(const MessageClass& message, const Symmetry& symmetry);
 bool has_changed(const LineClass& line, const Symmetry& symmetry);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which sends of a rank to one of its peers meet which receives there. Pairs of ranks in which the same meet share the
+// Matching of the sends of a rank to a peer with the receives there. Pairs of ranks in which the same meet share the
 // description.
 #pragma once
 
@@ -27,7 +27,7 @@ class Pairings {
   Pairings(const workload::Job& job, const workload::Matching& matching);
 
   const TransferSlots& slots(RankId rank) const { return slots_[job_.ranks[index_of(rank)].graph]; }
-  // Of a peer slot with sends.
+  // Pairing of a peer slot with sends.
   const Pairing& find(RankId from, std::uint32_t peer_slot);
 
  private:

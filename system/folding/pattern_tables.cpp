@@ -73,7 +73,7 @@ void TableMaker::fold_messages() {
   const Symmetry::Vertex first = symmetry_.first_message(group_, number_);
   const auto seats = static_cast<std::uint32_t>(home_.member_of_seat.size());
   tables_.class_of_send_.assign(pattern_.plan->phases.size(), std::vector<std::vector<std::uint32_t>>(seats));
-  // What of each class arrives at who holds a seat, and what leaves there.
+  // Per message class: what each seat receives and sends.
   std::map<std::pair<Symmetry::Colour, std::uint32_t>, std::vector<std::uint32_t>> slots;
   std::map<std::pair<Symmetry::Colour, std::uint32_t>, std::uint32_t> class_at_seat;
   const std::vector<bool>& left_out = symmetry_.complete(group_, number_);
@@ -119,7 +119,7 @@ void TableMaker::fold_exchanges() {
   for_each_exchange([&](const Exchange& exchange) { fold_exchange(exchange, slots); });
 }
 
-// Who sends what a rank receives is as far behind it as the one it sends to is ahead.
+// The sender of a rank's messages is as far behind it as its receiver is ahead.
 void TableMaker::find_slots(const Exchange& exchange, SlotsOfExchanges& slots) const {
   const auto ranks = static_cast<std::uint32_t>(exchange.members.size());
   for (std::uint32_t at = 0; at < ranks; ++at) {
@@ -133,7 +133,7 @@ void TableMaker::find_slots(const Exchange& exchange, SlotsOfExchanges& slots) c
   }
 }
 
-// What those members of a line send who hold seats: in each round a message for each seat of others.
+// Sends of a line's seated members: in each round, one message for each seat of others.
 void TableMaker::fold_exchange(const Exchange& exchange, const SlotsOfExchanges& slots) {
   const auto ranks = static_cast<std::uint32_t>(exchange.members.size());
   const Symmetry::Colour colour = symmetry_.colour_of(exchange.one);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a home communicator sends in the calls of a pattern: its message classes, or its lines.
+// Messages of a home communicator in the calls of a pattern: message classes, or lines.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class PatternTables {
   const MessageClass* message(std::uint32_t phase, std::uint32_t seat, std::uint32_t send) const;
   // The line of a seat in a phase. At granularity `phase`.
   const LineClass& line(std::uint32_t phase, std::uint32_t seat) const { return lines_[line_of_seat_[phase][seat]]; }
-  // What a seat starts in a phase.
+  // Message classes that a seat starts in a phase.
   std::vector<const MessageClass*> messages(std::uint32_t phase, std::uint32_t seat) const;
 
   bool has_changed(const Symmetry& symmetry) const;
@@ -47,7 +47,7 @@ class PatternTables {
   std::vector<std::vector<std::uint32_t>> line_of_seat_;  // by phase and seat
 };
 
-// Of the communicator `group`, whose pattern has this number.
+// Tables of communicator `group` for the pattern with this number.
 PatternTables make_tables(const Symmetry& symmetry, const CollectivePlans& plans, const FoldedRoutes& routes,
                           GroupId group, const Home& home, std::uint32_t number);
 

@@ -22,7 +22,7 @@ std::uint64_t sender(GroupId group, std::uint32_t member) { return std::uint64_t
 std::uint64_t several_of(GroupId group) { return sender(group, UINT32_MAX); }
 std::uint32_t group_of(std::uint64_t user) { return static_cast<std::uint32_t>(user >> 32); }
 
-// Who uses each link: a sender, if nobody else does, or several of one communicator.
+// User of each link: one sender, or several senders of one communicator.
 class LinkUsers {
  public:
   explicit LinkUsers(const network::Fabric& fabric) : fabric_(fabric), user_(fabric.link_count(), kNobody) {}
@@ -116,8 +116,8 @@ bool ends_with(std::span<const LinkId> route, std::span<const LinkId> end) {
 
 }  // namespace
 
-// What routes to two others have in common at their beginning is the way out, what routes from two others have at their
-// end the way in.
+// Routes to two different members share their beginning, the way out; routes from two different members share their
+// end, the way in.
 std::optional<Ways> find_ways(std::span<const DeviceId> devices, const network::Fabric& fabric) {
   const std::size_t count = devices.size();
   if (count < 3) return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What ties ranks together in the calls of a communicator: calls that ask for the same kind of collective, of whatever
-// size, send the same messages to the same members. Communicators that are alike share the description.
+// Patterns of calls, which tie ranks together: calls for the same kind of collective, of any size, send the same
+// messages to the same members. Communicators that are alike share the description.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@
 
 namespace orrery::system {
 
-// Which messages of one rank's program in a schedule do the same for it, so that nothing but their other ends can tell
-// them apart: sends that start together, receives that are only ever waited for together.
+// Kinds of messages in a rank's program of a schedule: messages of one kind differ only in their other ends (sends that
+// start together, receives that are only waited for together).
 class ProgramKinds {
  public:
   ProgramKinds(const collectives::Schedule& schedule, std::uint32_t rank);
@@ -30,7 +30,7 @@ class ProgramKinds {
   // holds for one step holds for all.
   std::uint32_t of_send(std::uint32_t index) const { return sends_.empty() ? 0 : sends_[index]; }
   std::uint32_t of_receive(std::uint32_t slot) const { return receives_.empty() ? 0 : receives_[slot]; }
-  // Of what waits for what: equal for ranks whose programs are alike.
+  // Hash of the dependencies; equal for ranks whose programs are alike.
   std::uint64_t hash() const { return hash_; }
   bool operator==(const ProgramKinds&) const = default;
 
@@ -40,7 +40,7 @@ class ProgramKinds {
   std::uint64_t hash_ = 0;
 };
 
-// Those of all ranks of schedules, by schedule.
+// ProgramKinds of all ranks, by schedule.
 class KindsOfRanks {
  public:
   // By rank. `is_complete`: the schedule is that of a complete exchange.
@@ -99,7 +99,7 @@ class Patterns {
   std::span<const Pattern> of(GroupId group) const { return tables_[table_of_[index_of(group)]].patterns; }
   // The pattern of a call, by its number among those.
   std::uint32_t of_call(GroupId group, std::uint32_t call) const;
-  // What is asked for in all calls: equal only for communicators with the same calls.
+  // Hash of all requested collectives; equal only for communicators with the same calls.
   std::uint64_t calls_hash(GroupId group) const { return tables_[table_of_[index_of(group)]].calls_hash; }
 
  private:
@@ -118,8 +118,8 @@ class Patterns {
   std::vector<std::uint32_t> table_of_;  // by communicator
 };
 
-// Which calls have all their links to themselves, whenever their messages are sent: links that no other communicator and
-// no transfer ever crosses. Settled for the whole job, in use or not.
+// Calls that have all their links to themselves whenever their messages are sent, since no other communicator and no
+// transfer ever crosses these links. Settled for the whole job, in use or not.
 class PrivateCalls {
  public:
   // kRing: uniform rings in phases that do not wait for one another; each link is crossed by one message of the ring

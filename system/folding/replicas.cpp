@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kNoOne = UINT32_MAX;
 constexpr int kMostRounds = 64;
 
-// Of a sequence, in two independent hashes.
+// Digest of a sequence: two independent hashes.
 struct Digest {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -40,7 +40,7 @@ struct DigestHash {
   std::size_t operator()(const Digest& digest) const { return digest.low; }
 };
 
-// What is equal gets equal numbers, in the order in which it comes.
+// Numbering of values in the order of their first occurrence; equal values get equal numbers.
 class Numbers {
  public:
   std::uint32_t of(const Digest& digest) {
@@ -102,7 +102,7 @@ class KindsOfNodes {
   std::vector<Digest> fixed_;         // likewise: what does not depend on the kinds of others
   std::vector<Digest> fixed_of_group_;
   std::vector<std::uint32_t> kind_of_group_;
-  // What groups that lie alike, node by node in the order of their members, put on the links there.
+  // Link loads of groups with equal layout, node by node in the order of their members.
   std::map<std::pair<const Pattern*, Digest>, std::vector<Digest>> loads_;
 };
 
@@ -169,7 +169,7 @@ void KindsOfNodes::describe_groups() {
     if (nodes.size() > 1) {
       const std::vector<Digest>& carried = loads(GroupId(i), node_of_member, static_cast<std::uint32_t>(nodes.size()));
       for (std::uint32_t member = 0; member < members.size(); ++member) {
-        // Whose part it is, by the first of the node.
+        // The place of the part's owner is counted from the first rank of its node.
         Digest part;
         part.add(place(members[member]));
         part.add(in_.plans.slot_of(members[member], GroupId(i)));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Which ranks, communicators and links are replicas of one another, found before anything is compared message by
-// message: all that is at nodes of one kind. The coarsest equitable partition is coarser than any other, so that it can
-// be found on one of each kind in place of all (ColourRefinement), if the kinds are equitable themselves. They are:
-// nodes are of one kind if their ranks run the same, are the same members of communicators over the same kinds of
-// nodes, talk to peers at the same places of the same kinds of nodes, and their links carry the same in all calls.
+// Search for replicas among ranks, communicators and links, done before anything is compared message by message:
+// replicas are at nodes of one kind. The coarsest equitable partition is coarser than any other, so that it can be
+// found on one of each kind in place of all (ColourRefinement), if the kinds are equitable themselves. They are: nodes
+// are of one kind if their ranks run the same, are the same members of communicators over the same kinds of nodes, talk
+// to peers at the same places of the same kinds of nodes, and their links carry the same in all calls.
 //
 // Found for the whole job, in use or not, where a library runs the collectives and one switch joins the nodes
 // (Fabric::has_nodes_alike). Else, and where few nodes are of a kind, everything is the only one of its kind.

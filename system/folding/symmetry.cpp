@@ -12,7 +12,7 @@
 namespace orrery::system {
 namespace {
 
-// What an edge or vertex is, in its label or own colour.
+// Sort of an edge or vertex, used in its label or initial colour.
 enum Sort : std::uint64_t {
   kRank,
   kLink,
@@ -100,7 +100,7 @@ std::uint32_t Symmetry::use_communicator(GroupId replica) {
   return replicas_.copies(group);
 }
 
-// Those of replicas that are the same to a vertex are one edge, by which both ends of all of them come together.
+// Parallel edges to identical replicas are merged into one.
 void Symmetry::tie() {
   if (replicas_.any()) std::ranges::sort(ties_);
   for (auto first = ties_.begin(); first != ties_.end();) {
@@ -127,7 +127,7 @@ std::uint64_t Symmetry::own_colour(GroupId group) const {
   return own;
 }
 
-// What the member does in all patterns: in which phases it takes part, and what waits for what there.
+// Hash of a member's part in all patterns: its phases, and their dependencies.
 std::uint64_t Symmetry::program_hash(GroupId group, std::uint32_t member) {
   std::uint64_t hash = 0;
   for (const Pattern& pattern : patterns_.of(group)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which ranks, links and communicators behave alike: colour refinement over ranks, the messages they exchange, the
+// Symmetry of ranks, links and communicators: colour refinement over ranks, the messages they exchange, the
 // communicators they share and the links the messages cross. Ranks of one class do the same at the same instants, and
 // links of one class carry the same, however many there are; nothing is assumed about the fabric, all routes are looked
 // up.
@@ -37,7 +37,7 @@
 
 namespace orrery::system {
 
-// Whether the line is the communicator itself.
+// True if the line is the whole communicator.
 inline bool is_whole(const workload::Job& job, GroupId group, const PatternLine& line) {
   return line.members.size() == job.communicators[index_of(group)].members.size();
 }
@@ -59,8 +59,8 @@ class Symmetry {
   std::uint32_t use_sends(RankId from, std::uint32_t peer_slot);
   // The classes of all that is in use.
   void refine();
-  // How many classes of ranks there are by what they run, and how many more because of whom they talk to and because of
-  // the links that takes.
+  // Number of classes of ranks by their programs, and how many more exist because of their peers and because of the
+  // links on the way.
   struct Stages {
     std::uint32_t programs = 0;
     std::uint32_t partners = 0;
@@ -78,22 +78,22 @@ class Symmetry {
   std::optional<Colour> colour(LinkId link) const;
   std::uint32_t class_count() const { return refinement_.class_count(); }
   std::uint32_t class_size(Colour colour) const { return refinement_.class_size(colour); }
-  // What the last refine() did: the classes that came to be or lost members.
+  // Classes that the last refine() created or that lost members in it.
   std::span<const Colour> changed() const { return refinement_.changed(); }
   bool has_changed(Colour colour) const { return refinement_.has_changed(colour); }
   // The class that it was part of before that; nothing if its members were not in use.
   std::optional<Colour> before(Colour colour) const { return refinement_.before(colour); }
 
-  // What stands behind a vertex: the rank, communicator or link; of messages the communicator in whose calls they are
-  // sent, or the rank that sends them to a peer.
+  // Origin of a vertex: a rank, communicator or link; for messages, the communicator in whose calls they are sent, or
+  // the rank that sends them to a peer.
   struct Origin {
     enum class Kind : std::uint8_t { kRank, kCommunicator, kMessage, kSends, kLink } kind{};
     std::uint32_t id = 0;
   };
   Origin origin(Vertex vertex) const;
-  // Of a class, in no order; of replicas one.
+  // Members of a class, unordered, one of each set of replicas.
   std::span<const Vertex> members(Colour colour) const { return refinement_.members(colour); }
-  // Of a vertex that is a rank's.
+  // Rank of a vertex that stands for one.
   RankId rank_of(Vertex vertex) const { return replicas_.first_rank(vertex); }
   // The messages and communicators that cross a link, once for each.
   std::vector<Origin> users(LinkId link) const;
@@ -122,12 +122,12 @@ class Symmetry {
     return is_whole(job_, group, line) ? *communicators_[index_of(group)].vertex
                                        : first_message(group, pattern) + line.number;
   }
-  // Whether its messages have all their links to themselves but for other patterns of the communicator.
+  // Private kind of a pattern: whether its messages have all their links to themselves, but for other patterns of the
+  // communicator.
   PrivateCalls::Kind private_kind(GroupId group, std::uint32_t pattern) const {
     return private_calls_.of(group, pattern);
   }
-  // Whether nothing but the communicator's own calls has crossed the links that they cross, so far. Of a communicator
-  // in use.
+  // True if so far only the communicator's own calls have crossed their links. The communicator must be in use.
   bool is_alone(GroupId group) const;
 
   // The links of a route, each once, by LinkId.
@@ -194,7 +194,7 @@ class Symmetry {
     auto operator<=>(const Tie&) const = default;
   };
   std::vector<Tie> ties_;  // scratch: edges to come
-  // Whose a vertex is, each by ascending vertex.
+  // Owners of the vertices, in ascending order of vertex.
   struct VerticesOfGroup {
     Vertex first;  // of the communicator, then its messages
     Vertex end;

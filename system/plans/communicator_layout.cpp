@@ -82,7 +82,7 @@ std::optional<std::vector<Axis>> find_axes(std::span<const DeviceId> devices,
   return axes;
 }
 
-// Whether all are at different places of the fabric's last dimension.
+// True if all devices are at different places of the fabric's last dimension.
 bool are_apart(std::span<const DeviceId> devices, std::span<const network::LogicalDimension> dimensions) {
   Axis last{.size = dimensions.back().size};
   for (const network::LogicalDimension& dimension : dimensions.first(dimensions.size() - 1))

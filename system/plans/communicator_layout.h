@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a communicator lies in the fabric's dimensions: as a cuboid, in which collectives run axis by axis, or as one
-// logical ring. A dimension is one axis, but for a torus or a mesh, which have several.
+// Layout of a communicator in the fabric's dimensions: a cuboid, in which collectives run axis by axis, or one logical
+// ring. A dimension is one axis, but for a torus or a mesh, which have several.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace {
 
 using collectives::PlanAxis;
 
-// Where a part of the members is joined as all of them are.
+// True for topologies that join a part of the members as they join all.
 bool is_alike_in_parts(std::string_view topology) {
   constexpr std::array<std::string_view, 4> kTopologies = {"fat-tree", "fully-connected", "rail-optimised", "switch"};
   return std::ranges::find(kTopologies, topology) != kTopologies.end();
@@ -32,7 +32,7 @@ network::LogicalDimension logical_dimension(const network::Fabric& fabric, std::
   return {"logical", "edge-list", size};
 }
 
-// Of kProbe bytes `probe` is what the links of a dimension take.
+// Transfer time of `bytes` on the links of a dimension, which take `probe` for kProbe bytes.
 Duration time_along(Duration probe, Bytes bytes) {
   const Int128 time = (Int128{probe.count()} * bytes.count() + kProbe.count() - 1) / kProbe.count();
   return Duration(static_cast<std::int64_t>(std::min<Int128>(time, Duration::max().count())));
@@ -82,7 +82,7 @@ struct Stage {
   Duration time{};
 };
 
-// What a chunk goes through: up the dimensions in its order, down them again, or either.
+// Stages of a chunk: up the dimensions in its order, down again, or one of the two.
 std::vector<Stage> stages_of(CollectiveKind kind, std::span<const Load> dimensions,
                              std::span<const std::uint32_t> order, Bytes bytes, std::span<const Duration> probes) {
   std::vector<Stage> up;

@@ -16,9 +16,9 @@ namespace orrery::system {
 // dimensions have as much to do.
 enum class DimensionOrder : std::uint8_t { kBaseline, kThemis };
 
-// Those of the fabric, or logical ones of the sizes `logical`, whose product is the number of devices, the innermost
-// first. A logical dimension that lies in one of the fabric whose members are alike far from one another has its
-// topology; of others nothing is known ("edge-list").
+// Dimensions for collectives: those of the fabric, or logical ones of the sizes `logical` (innermost first), whose
+// product is the number of devices. A logical dimension that lies in one of the fabric whose members are alike far from
+// one another has its topology; of others nothing is known ("edge-list").
 std::vector<network::LogicalDimension> collective_dimensions(const network::Fabric& fabric,
                                                              std::span<const std::uint32_t> logical);
 

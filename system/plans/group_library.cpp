@@ -9,7 +9,7 @@
 namespace orrery::system {
 namespace {
 
-// So many that rounding to whole bytes does not show, and so few that those of all ranks can be counted.
+// Test size: large enough to hide rounding to whole bytes, small enough for the sum of all ranks not to overflow.
 constexpr Bytes kMany{std::int64_t{1} << 32};
 
 void note_latencies(GroupLayout& layout, collectives::NodePattern pattern, std::span<const DeviceId> devices,

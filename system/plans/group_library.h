@@ -21,8 +21,8 @@
 
 namespace orrery::system {
 
-// How the members of a communicator lie on nodes and how fast traffic goes among them: all that a library of
-// collectives may know of a group, so that groups of equal layout are planned alike.
+// Layout of a group on nodes and the speed of traffic among its members: all that a library of collectives may know of
+// it, so that groups of equal layout share their plans.
 struct GroupLayout {
   NodeMembers nodes;
   collectives::GroupShape shape;
@@ -34,10 +34,10 @@ struct GroupLayout {
 // they would take is left out, which would be most of the work in a large group.
 GroupLayout lay_out_group(std::span<const DeviceId> devices, const network::Fabric& fabric, bool exchanges = true);
 
-// What a group of such a shape runs on. `machines`: by type of the cluster's nodes.
+// Machine that a group of this shape runs on. `machines`: by type of the cluster's nodes.
 MachineKind machine_of(std::span<const MachineKind> machines, const collectives::GroupShape& shape);
 
-// What a library makes of a send.
+// Treatment of a send by a library.
 struct PointToPoint {
   Duration latency{};       // before its first byte leaves
   Bytes bytes{0};           // on the wire
@@ -48,13 +48,13 @@ class GroupLibrary {
  public:
   virtual ~GroupLibrary() = default;
 
-  // What the library knows of the group on `devices`.
+  // Layout of the group on `devices`, as far as the library knows it.
   virtual GroupLayout layout(std::span<const DeviceId> devices, const network::Fabric& fabric, bool exchanges) const {
     return lay_out_group(devices, fabric, exchanges);
   }
 
-  // Of a group of two or more. `bytes` as in Request::bytes, of whoever has most where members differ; `root` is a
-  // member. The same for equal arguments.
+  // Aggregate of a collective on a group of two or more. `bytes` as in Request::bytes, of whoever has most where
+  // members differ; `root` is a member. The same for equal arguments.
   virtual collectives::Aggregate transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root,
                                           const GroupLayout& layout) const = 0;
 
@@ -74,7 +74,7 @@ class NcclLibrary final : public GroupLibrary {
                                   const GroupLayout& layout) const override;
   PointToPoint point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const override;
 
-  // How it runs a collective: the fastest candidate. `shape` of the group, `bytes` as Request::bytes.
+  // Fastest candidate for a collective. `shape` of the group, `bytes` as Request::bytes.
   collectives::NcclTiming choice(CollectiveKind kind, Bytes bytes, const collectives::GroupShape& shape) const;
   collectives::NcclSend send(Bytes bytes, bool is_same_node) const;
 

@@ -22,7 +22,7 @@ std::uint32_t parent_of(std::uint32_t node, std::uint32_t nodes) {
 }
 
 constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 18;  // of all pairs
-// Of a node with more members links are looked for between neighbours only, where there cannot be others.
+// On a node with more members, links are searched between neighbours only, since there cannot be others.
 constexpr std::size_t kFewMembers = 64;
 
 using Visit = std::function<void(const GroupMessage&)>;
@@ -72,7 +72,7 @@ class NodeLinks {
     return std::ranges::all_of(out, is_like_first) && std::ranges::all_of(in, is_like_first);
   }
 
-  // Whether the members are one piece. With even links, who can be reached can reach.
+  // True if the members are connected; links are symmetric, so one direction suffices.
   bool are_connected() const {
     std::vector<bool> seen(links_.size());
     std::vector<std::uint32_t> open = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who of a group sends what to whom in an Aggregate.
+// Senders and receivers of a group's messages in an Aggregate.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct TreeEdge {
   bool operator==(const TreeEdge&) const = default;
 };
 
-// Of both trees, the first one's first; those of a tree by ascending place of the child in the first tree.
+// Edges of both trees, those of the first tree first; within a tree by ascending place of the child in the first tree.
 std::vector<TreeEdge> double_tree(std::uint32_t nodes);
 
 // The members of each node, in the order of the group; nodes in the order of their first members.

@@ -57,7 +57,7 @@ class Splitter {
     std::vector<std::uint32_t> of_line;
   };
 
-  // Of each rank of a communicator that was split: the group in its place, and where the ranks are in theirs.
+  // For each rank of a communicator that was split: the group in its place, and the rank's place in that.
   struct Lines {
     std::map<RankId, Place> places;
     std::map<std::vector<std::uint32_t>, GroupId> by_line;
@@ -106,7 +106,7 @@ class Splitter {
       const GroupId line = lines.by_line.at(lines.places.at(rank).of_line);
       binding.communicators[slot] = line;
       if (binding.roots().empty()) continue;
-      // Of every line, the rank in the root's place.
+      // Takes as root of every line the rank in the root's place.
       for (const NodeId node : graph.calls(slot))
         if (std::int64_t& root = binding.own_details().roots[graph.collective_index(node)]; root >= 0)
           root = index_of(lines.rank_at.at({line, lines.places.at(RankId(static_cast<std::uint32_t>(root))).within}));

@@ -16,7 +16,7 @@ namespace {
 
 constexpr Bytes kTooMany{std::int64_t{1} << 62};
 
-// What one rank sends to each of the others.
+// Bytes that one rank sends to each of the others.
 class SentBy {
  public:
   explicit SentBy(std::uint32_t ranks) : bytes_(ranks) {}
@@ -51,7 +51,7 @@ class SentBy {
   std::vector<std::uint32_t> receivers_;
 };
 
-// What messages put on links, found by link in a flat table.
+// Bytes per link, in a flat hash table.
 class LinkSums {
  public:
   LinkTraffic& of(LinkId link) {
@@ -66,7 +66,7 @@ class LinkSums {
   std::vector<LinkTraffic> take() { return std::move(links_); }
 
  private:
-  // Where the number of the link is, or 0, where it would be.
+  // Slot of the link's number, or the empty slot (0) where it belongs.
   std::uint32_t& place_of(LinkId link) {
     std::size_t place = mixed(index_of(link));
     while (true) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a phase of a collective puts on the network in one line of ranks, or a collective that runs as one whole on the
-// links of the fabric: all messages taken together.
+// Traffic of a collective's phase in one line of ranks, or of a collective that runs as one whole: all messages taken
+// together, per link.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +35,12 @@ std::uint32_t connections_of(Bytes load, Bytes most);
 LineTraffic line_traffic(const collectives::Schedule& schedule, std::span<const DeviceId> devices,
                          const network::Fabric& fabric);
 
-// What a phase puts on the network where switches add up and copy on the way: every link that its messages cross
-// carries the data once. Of a schedule that is_in_network(); `devices` are those of its ranks. Latency is that of the
-// longest of its routes.
+// Traffic of a phase in which switches add up and copy on the way: every link that its messages cross carries the data
+// once. The schedule is_in_network(); `devices` are those of its ranks. Latency is that of the longest of its routes.
 LineTraffic in_network_traffic(const collectives::Schedule& schedule, std::span<const DeviceId> devices,
                                const network::Fabric& fabric);
 
-// Of a collective that runs as one whole.
+// Traffic on one link of a collective that runs as one whole.
 struct LinkTraffic {
   LinkId link{};
   Bytes within{0};  // of messages within nodes

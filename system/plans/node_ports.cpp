@@ -33,7 +33,7 @@ Places ports_of(std::span<const std::uint32_t> members, std::span<const DeviceId
   return ports;
 }
 
-// How many nodes lack a port at each place.
+// Number of nodes that lack a port at each place.
 std::vector<std::uint32_t> lost_places(const NodeMembers& nodes, std::span<const Places> ports) {
   std::vector<std::uint32_t> lost;
   for (std::size_t node = 0; node < nodes.size(); ++node)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whose NICs carry what a group sends between nodes, where NICs are dead.
+// NICs that carry a group's traffic between nodes when some are dead.
 #pragma once
 
 #include <cstdint>

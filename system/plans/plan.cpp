@@ -19,18 +19,18 @@ namespace {
 // Chunks times phases times members of one call: some gigabytes.
 constexpr std::uint64_t kMostStates = std::uint64_t{1} << 25;
 
-// Where any two members reach each other over switches alone, halving-doubling crosses no link twice. A cluster does
-// not get another algorithm because its switch is written out as levels of switches; where those are oversubscribed, a
-// ring sends less over the spine, and the configuration has to name it. A dragonfly has few ways between its groups,
-// and of an edge list nothing is known: rings, as on grids.
+// True if any two members reach each other over switches alone, so that halving-doubling crosses no link twice. A
+// cluster does not get another algorithm because its switch is written out as levels of switches; where those are
+// oversubscribed, a ring sends less over the spine, and the configuration has to name it. A dragonfly has few ways
+// between its groups, and of an edge list nothing is known: rings, as on grids.
 bool is_one_switch(std::string_view topology) {
   return topology == "switch" || topology == "fat-tree" || topology == "rail-optimised" || topology == "butterfly";
 }
 
-// Whether all members are alike far from one another; elsewhere long messages had better stay near.
+// True if all members are equally far from one another; elsewhere long messages had better stay near.
 bool is_equally_far(std::string_view topology) { return topology == "switch" || topology == "fully-connected"; }
 
-// Of two members there is one link each way, which a ring fills.
+// True for grids. Two members have one link each way, and one ring already fills both, so a ring of two is none.
 bool is_grid(std::string_view topology, std::uint32_t size) {
   return (topology == "ring" && size > 2) || topology == "torus" || topology == "mesh";
 }
@@ -83,7 +83,8 @@ void connect(std::vector<PlannedPhase>& phases) {
     for (const std::uint32_t before : phases[i].phase.after) phases[before].then.push_back(i);
 }
 
-// Whether its phases may come in any order of the dimensions: each chunk has its parts where that order leaves them.
+// True if the phases may visit the dimensions in any order: the parts of each chunk are then wherever that order leaves
+// them.
 bool may_reorder(CollectiveKind kind) {
   using enum CollectiveKind;
   return kind == kAllReduce || kind == kReduceScatter || kind == kAllGather;
@@ -178,7 +179,7 @@ std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const Col
   if (const collectives::MessageTable* table = options.table(kind, layout.size()))
     return {{0, *collectives::find_algorithm("ring"), false, table}};  // positions are those of a logical ring
   if (!layout.cuboid) {
-    // Whose members are on nodes of their own has the switches between them.
+    // Members that are all on nodes of their own are joined by the switches between nodes.
     const std::uint32_t dimension = layout.apart ? static_cast<std::uint32_t>(dimensions.size() - 1) : UINT32_MAX;
     return {{0, choose_algorithm(kind, options, {}, dimension, layout.size())}};
   }

@@ -28,8 +28,8 @@
 
 namespace orrery::system {
 
-// Which of the chunks that wait for a dimension goes first: of a call, or of all calls of a rank, where those go by
-// when the rank came to them, or by the priority of their nodes.
+// Order of chunks that wait for a dimension: within a call, or among all calls of a rank, by arrival or by the priority
+// of their nodes.
 enum class QueuePolicy : std::uint8_t { kFifo, kLifo, kPriority };
 
 // kCollective: every call has queues of its own, and a communicator runs one call at a time. kRank: all calls of a rank
@@ -43,9 +43,9 @@ enum class Granularity : std::uint8_t { kStep, kPhase };
 // "step", "phase", in the order of the enumeration.
 std::vector<std::string> granularity_names();
 
-// What the configuration says about collectives. `algorithms`, `tables`, `chunks`, `queue`, `queue_scope`, `order`,
-// `logical_dimensions` and `active_chunks` are of the `fixed` library. With another, which outlives the options, every
-// call runs as one whole, and `granularity` has to be kPhase.
+// Configuration of collectives. `algorithms`, `tables`, `chunks`, `queue`, `queue_scope`, `order`, `logical_dimensions`
+// and `active_chunks` are of the `fixed` library. With another, which outlives the options, every call runs as one
+// whole, and `granularity` has to be kPhase.
 struct CollectiveOptions {
   std::array<std::vector<collectives::Algorithm>, kAllCollectiveKinds.size()>
       algorithms;  // by kind, per fabric dimension; empty: default
@@ -64,13 +64,13 @@ struct CollectiveOptions {
   std::optional<collectives::NcclConstantsFile> nccl_constants{};  // likewise
   const GroupLibrary* library = nullptr;
 
-  // That of groups of `ranks`; null where no file has one.
+  // Table for groups of `ranks`; null if no file has one.
   const collectives::MessageTable* table(CollectiveKind kind, std::uint32_t ranks) const;
 };
 
 struct PlannedPhase {
   collectives::Phase phase;
-  // Of every line along the phase's axis; or of the whole communicator, by a library.
+  // Schedule of every line along the phase's axis, or a library's aggregate of the whole communicator.
   std::variant<collectives::Schedule, collectives::Aggregate> work;
   std::vector<std::uint32_t> then{};  // phases that come after it: Phase::after the other way round
 
@@ -106,8 +106,8 @@ struct PlanRequest {
 collectives::Algorithm choose_algorithm(CollectiveKind kind, const CollectiveOptions& options,
                                         std::string_view topology, std::uint32_t fabric_dimension, std::uint32_t size);
 
-// That of each dimension that the layout has more than one coordinate in, in order; of a logical ring that alone.
-// `dimensions` as of collective_dimensions().
+// Algorithm of each dimension in which the layout has more than one coordinate, in order; of a logical ring, its only
+// one. `dimensions` as of collective_dimensions().
 struct DimensionAlgorithm {
   std::uint32_t dimension = 0;
   collectives::Algorithm algorithm;
@@ -135,7 +135,7 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
 CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayout& layout, const GroupLayout& group,
                              const GroupLibrary& library, const TokenExchange* exchange = nullptr);
 
-// What the line through the members at `devices` puts on the network in a phase of the plan.
+// Traffic of one phase of the plan in the line of members at `devices`.
 LineTraffic traffic_of(const CollectivePlan& plan, std::size_t phase, std::span<const DeviceId> devices,
                        const network::Fabric& fabric);
 

@@ -19,7 +19,7 @@ std::uint64_t rank_and_group(RankId rank, GroupId group) {
   return std::uint64_t{index_of(rank)} << 32 | index_of(group);
 }
 
-// Whether all links of a class are as fast.
+// True if all links of each class are equally fast.
 bool has_equal_links(const network::Fabric& fabric) {
   std::map<std::uint32_t, Bandwidth> bandwidths;
   for (std::uint32_t i = 0; i < fabric.link_count(); ++i) {
@@ -29,7 +29,7 @@ bool has_equal_links(const network::Fabric& fabric) {
   return true;
 }
 
-// Whether the plan of a call depends on more of its group than the layout.
+// True if the plan of a call depends on more of its group than the layout.
 bool differ_by_place(const CollectiveOptions& options, const network::Fabric& fabric) {
   return options.library == nullptr && options.order == DimensionOrder::kThemis &&
          (!options.logical_dimensions.empty() || !has_equal_links(fabric));
@@ -89,7 +89,7 @@ void CollectivePlans::lay_out_all(const network::Fabric& fabric) {
     const auto [ring, is_new] = rings.try_emplace(size);
     if (is_new) ring->second = &shared(logical_ring(size));
     layout_of_.push_back(ring->second);
-    // Of groups without calls nobody asks for it; the world is mostly one, and the largest of all.
+    // Groups without calls need no plans; the largest, the world, is mostly one of them.
     const GroupId group{static_cast<std::uint32_t>(i)};
     if (matching_.calls(group).empty()) continue;
     std::optional<bool>& of_list = exchanges[matching_.call_list(group)];
@@ -158,7 +158,8 @@ const CollectivePlan& CollectivePlans::uneven_plan(GroupId group, std::uint32_t 
   return uneven_plans_.emplace(std::pair(group, index), make_plan(group, matching_.calls(group)[index])).first->second;
 }
 
-// Of a call whose sizes differ, CollectiveCall::bytes is the largest; a library plans it as if all were of that size.
+// CollectiveCall::bytes is the largest size of a call whose sizes differ; a library plans the call as if all were of
+// that size.
 CollectivePlan CollectivePlans::make_plan(GroupId group, const workload::CollectiveCall& call) {
   const CommunicatorLayout& own = *layout_of_[index_of(group)];
   const GroupPlace place{fabric_, devices(group), differ_by_place_};

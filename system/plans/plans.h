@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How every communicator of a job lies on the fabric, and the plans of its calls. Communicators that lie alike (up to
+// Layout of every communicator of a job on the fabric, and the plans of its calls. Communicators that lie alike (up to
 // where they are) share their layout, and calls that ask for the same share their plan. With a library they are logical
 // rings that lie alike if their GroupLayouts are equal.
 #pragma once
@@ -32,7 +32,7 @@ class CollectivePlans {
                   std::span<const DeviceId> placement, const CollectiveOptions& options);
 
   std::span<const DeviceId> devices(GroupId group) const { return devices_[index_of(group)]; }  // by member
-  // Which of the rank's communicators this one is; their number if it is none.
+  // Slot of the communicator among those of the rank; their number if it is none of them.
   std::uint32_t slot_of(RankId rank, GroupId group) const;
   // A member's part in a call.
   NodeId node_of(GroupId group, std::uint32_t call, RankId member) const {
@@ -41,7 +41,7 @@ class CollectivePlans {
   const CommunicatorLayout& layout(GroupId group) const { return *layout_of_[index_of(group)]; }
   // The first communicator that lies as this one does and makes the same calls: it has the same plans.
   GroupId model_of(GroupId group) const { return model_of_[index_of(group)]; }
-  // That collectives go along.
+  // Dimensions along which collectives run.
   std::span<const network::LogicalDimension> dimensions() const { return dimensions_; }
   const GroupLibrary* library() const { return options_.library; }
   // The same object for calls that are planned alike; stays where it is.

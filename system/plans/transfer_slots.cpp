@@ -8,7 +8,7 @@
 namespace orrery::system {
 namespace {
 
-// What the graph knows of one transfer: who waits for whom, and its size.
+// Surroundings of one transfer in the graph: the nodes before and after it, and its size.
 struct Surroundings {
   std::vector<NodeId> before;
   std::vector<NodeId> after;

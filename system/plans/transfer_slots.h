@@ -19,7 +19,7 @@ class TransferSlots {
   // In ascending order.
   std::span<const NodeId> sends(std::uint32_t peer_slot) const { return sends_[peer_slot]; }
   std::span<const NodeId> receives(std::uint32_t peer_slot) const { return receives_[peer_slot]; }
-  // Where a send or receive is among those of its peer.
+  // Position of a send or receive among those with the same peer.
   std::uint32_t ordinal(const workload::ExecutionGraph& graph, NodeId node) const {
     return ordinals_[graph.transfer_index(node)];
   }

@@ -13,7 +13,7 @@
 
 namespace orrery::workload {
 
-// What the size of a table's row is.
+// Meaning of the size in a table's row.
 enum class CallSize : std::uint8_t {
   kBuffer,  // the buffer of every rank (sendrecv: one message)
   // A share per rank: the result of an all-gather or a gather, the input of a reduce-scatter or a scatter, the buffer

@@ -41,7 +41,7 @@ class ChakraAttributes {
   std::optional<std::string> label(std::string_view name) const;
 
  private:
-  // What `convert` makes of the attribute; nothing of it is an error.
+  // Value that `convert` makes of the attribute; an error if it makes nothing.
   template <class Convert>
   auto read(std::string_view name, std::string_view expected, Convert convert) const
       -> decltype(convert(std::declval<const chakra::AttributeProto&>()));

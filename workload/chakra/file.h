@@ -10,7 +10,7 @@ namespace orrery::workload {
 
 bool is_gzip(std::string_view bytes);
 
-// What a small file may grow to. deflate cannot exceed about 1030:1; traces stay below 100:1.
+// Limits to what a small file may inflate to. deflate cannot exceed about 1030:1; traces stay below 100:1.
 struct InflateLimits {
   std::uint64_t bytes = std::uint64_t{8} << 30;        // never more than this
   std::uint64_t free_bytes = std::uint64_t{64} << 20;  // up to here any ratio is fine

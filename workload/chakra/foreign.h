@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a file that is no Chakra trace may be instead, so that the error can say what to do.
+// Other formats that a file which is no Chakra trace may have, so that the error can say what to do.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,8 @@ namespace orrery::workload {
 // those after gzip, if the file was gzipped.
 std::string_view foreign_format_hint(std::string_view bytes, bool was_gzipped);
 
-// Whether a well-formed JSON document of objects starts here: '{' and then a key, or '[' and then an object.
-// No binary trace does; a lone '{' may be the length of its first frame.
+// True if a well-formed JSON document of objects starts here: '{' and then a key, or '[' and then an object. No binary
+// trace does; a lone '{' may be the length of its first frame.
 bool starts_like_json(std::string_view bytes);
 
 }  // namespace orrery::workload

@@ -199,7 +199,7 @@ std::string folded_key(std::string_view key) {
   return folded;
 }
 
-// What a key of a node stands for: one of its fields, or an attribute.
+// Meaning of a node's key: one of its fields, or an attribute.
 struct Meaning {
   std::string name;
   const FieldDescriptor* field = nullptr;  // null: an attribute
@@ -213,7 +213,7 @@ std::map<std::string, Meaning, std::less<>> all_meanings() {
     meanings[folded_key(node.field(i)->name())] = {node.field(i)->name(), node.field(i)};
   meanings["nodetype"] = meanings.at("type");
   meanings["runtime"] = meanings.at("durationmicros");
-  // Those that the flat spelling has as keys of the node: every one that Orrery reads.
+  // Attributes that the flat spelling has as keys of the node: every one that Orrery reads.
   for (const char* name : {"is_cpu_op", "num_ops", "tensor_size", "tensor_loc", "comm_type", "comm_size", "comm_src",
                            "comm_dst", "comm_tag", "comm_priority", "comm_group", "pg_name", "involved_dim", "stream",
                            "root", "root_rank", "src_rank", "op_type"})
@@ -271,7 +271,7 @@ void add_attribute(const std::string& name, const json& value, chakra::Node& nod
   attribute.set_string_val(value.get_ref<const std::string&>());
 }
 
-// Whether an object has no key but those of GlobalMetadata. It may be empty.
+// True if an object has only keys of GlobalMetadata. It may be empty.
 bool is_metadata_json(const json& object) {
   const auto items = object.items();
   return std::all_of(items.begin(), items.end(),
@@ -348,8 +348,8 @@ class JsonReader {
   }
 
  private:
-  // How many brackets are around the nodes: none where the first object is metadata or a node, two where one of its
-  // keys holds the list. What the file is may be said behind the list, so this looks ahead.
+  // Number of brackets around the nodes: none if the first object is metadata or a node, two if one of its keys holds
+  // the list. What the file is may be said behind the list, so this looks ahead.
   int depth_of_nodes() const {
     JsonText ahead = text_;
     std::string key, list, schema;

@@ -16,7 +16,7 @@ namespace orrery::workload {
 class JsonText {
  public:
   using Event = nlohmann::json::parse_event_t;
-  // What to do at an event: false drops the value, or what the object or array that begins would hold.
+  // Verdict on an event: false drops the value, or what the object or array that begins would hold.
   using Callback = nlohmann::json::parser_callback_t;
 
   // `file` outlives it.
@@ -30,7 +30,7 @@ class JsonText {
   // The next character that is no space, 0 at the end. It stays.
   char peek();
   bool at_end() { return peek() == '\0' && read_ == text_.data() + text_.size(); }
-  // How far the text is read: within an event one character behind a number, and right behind anything else.
+  // Number of characters read: within an event one beyond a number, and right to the end of anything else.
   std::size_t offset() const { return static_cast<std::size_t>(read_ - text_.data()); }
   // Within the event of a key or a scalar, its text: of strings with their quotes, of others (numbers, true) the word,
   // which a quote may follow without a space. And where a part of the text starts.

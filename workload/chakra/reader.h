@@ -12,8 +12,8 @@
 
 namespace orrery::workload {
 
-// Where a message stands in its file, counting from 0. `offset` is in bytes after decompression: of the frame's length
-// in a binary file, of the object's brace in JSON.
+// Place of a message in its file, counted from 0. `offset` is in bytes after decompression: of the frame's length in a
+// binary file, of the object's brace in JSON.
 struct ChakraPosition {
   std::uint64_t frame = 0;
   std::uint64_t offset = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which schema a binary Chakra trace was written with, told by the shape of its messages: files do not declare it
+// Schema with which a binary Chakra trace was written, told by the shape of its messages: files do not declare it
 // reliably, and files of the old schemas parse without an error into wrong values.
 //
 //   0.0.1 (2023-01): no metadata frame; costs and communication in varint fields 12..20 of the node.
@@ -43,7 +43,7 @@ bool has_form(WireType type, char form) {
   }
 }
 
-// Which of kOldAttributes an attribute may be of, as bits; nothing when it is no proto2 attribute at all.
+// Set of kOldAttributes that an attribute may belong to, as bits; empty if it is no proto2 attribute at all.
 std::optional<unsigned> old_attribute(std::string_view message) {
   std::optional<std::uint64_t> type;
   std::optional<WireField> value;
@@ -65,7 +65,7 @@ std::optional<unsigned> old_attribute(std::string_view message) {
   return candidates;
 }
 
-// What the messages of a file show, taken together.
+// Evidence of the schema in all messages of a file together.
 class Evidence {
  public:
   void add_metadata(std::string_view message) {

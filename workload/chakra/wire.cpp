@@ -55,7 +55,7 @@ std::vector<Expected> fields_of(const Descriptor& message) {
   return fields;
 }
 
-// Whether a varint keeps its value in the field's type. A negative int32 is written as a 64-bit varint.
+// True if a varint keeps its value in the field's type. A negative int32 is written as a 64-bit varint.
 bool fits(FieldDescriptor::Type type, std::uint64_t value) {
   switch (type) {
     case FieldDescriptor::TYPE_INT32:

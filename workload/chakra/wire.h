@@ -59,14 +59,14 @@ struct WireProblem {
   std::string text;        // "field attr.int32_val (7) is ..., expected ..."
 };
 
-// Whether a message is what schema 0.0.4 says, field by field. Unknown fields are fine.
+// Check of a message against schema 0.0.4, field by field. Unknown fields are fine.
 std::optional<WireProblem> check_node(std::string_view message);
 std::optional<WireProblem> check_metadata(std::string_view message);
 
-// Whether every field is length-delimited and numbered 1 or 2, as in GlobalMetadata (and in the empty message).
+// True if every field is length-delimited and numbered 1 or 2, as in GlobalMetadata (and in the empty message).
 bool has_metadata_shape(std::string_view message);
 
-// Whether a message in the place of a node is a metadata frame with attributes: two traces were concatenated.
+// True if a message in the place of a node is a metadata frame with attributes: two traces were concatenated.
 bool is_stray_metadata(std::string_view message);
 
 // The name of the old schema the frames are of ("0.0.1", "0.0.2", "0.0.3", "0.0.3 (with uint attributes)", or a choice

@@ -143,7 +143,7 @@ void GraphBuilder::store_communication(ExecutionGraph& graph) const {
   }
 }
 
-// Of a stretch only nodes that wait for none of its own wait for others, and all of them for the same.
+// In a stretch, only nodes without predecessors inside may wait for nodes outside, and all of them for the same.
 void GraphBuilder::check(const ExecutionGraph& graph, const Stretch& stretch) const {
   std::vector<std::vector<NodeId>> before(stretch.count);
   std::vector<bool> waits_inside(stretch.count);
@@ -203,7 +203,7 @@ std::vector<NodeId> canonical_order(std::span<const std::uint32_t> successor_off
 
 namespace {
 
-// Of a graph without repetitions, as those of traces are.
+// Builder for a graph without repetitions, as graphs of traces are.
 GraphBuilder builder_of(const ExecutionGraph& graph, std::span<const std::uint32_t> slot_map) {
   ORRERY_ASSERT(graph.stretches().empty());
   GraphBuilder builder;

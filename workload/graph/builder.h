@@ -20,7 +20,7 @@ struct Edge {
   auto operator<=>(const Edge&) const = default;
 };
 
-// Who waits for each node, as lists one after the other.
+// Successors of each node, as lists one after the other.
 struct SuccessorLists {
   // `edges` are ascending.
   SuccessorLists(std::size_t nodes, std::span<const Edge> edges);
@@ -42,8 +42,8 @@ class GraphBuilder {
   NodeId add(const GraphNode& node);
   // Both nodes may still be to come. A repeated edge counts once; an edge from a node to itself is a bug.
   void depend(NodeId after, NodeId before) { edges_.push_back({before, after}); }
-  // What GraphNode::repetition refers to: stretches get the numbers 0, 1, ... A stretch is added before what repeats
-  // it.
+  // Adds a stretch for GraphNode::repetition to refer to; stretches get the numbers 0, 1, ... A stretch is added before
+  // what repeats it.
   std::uint32_t add_stretch(Stretch stretch);
   // The calls of the communicator slot count by NodeId instead of in canonical order (ExecutionGraph::call_index).
   void count_calls_by_node(std::uint32_t slot) { slots_by_node_.push_back(slot); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one rank has to do: compute, memory, collective, send and receive nodes and what waits for what.
+// Execution graph of one rank: compute, memory, collective, send and receive nodes, and the dependencies among them.
 //
 // A graph holds only what ranks that behave alike have in common. Communicators, peers, tags and roots appear as small
 // local numbers, which a RankBinding (workload/graph/job.h) turns into those of a rank; ids and names are NodeLabels
@@ -43,8 +43,8 @@ bool is_on_device(NodeKind kind);
 inline constexpr bool is_transfer(NodeKind kind) { return kind == NodeKind::kSend || kind == NodeKind::kReceive; }
 inline constexpr bool is_communication(NodeKind kind) { return kind == NodeKind::kCollective || is_transfer(kind); }
 
-// What a message or the tensors of a node may have at most: 1 EiB, so that products with a few ranks fit 64 bits.
-// Whoever reads sizes from outside refuses more.
+// Largest size of a message or of a node's tensors: 1 EiB, so that products with a few ranks fit 64 bits. Whoever reads
+// sizes from outside refuses more.
 inline constexpr Bytes kMostNodeBytes{std::int64_t{1} << 60};
 
 // A stretch of a program that it goes through again: nodes that follow one another in number, have only themselves to
@@ -128,7 +128,7 @@ class ExecutionGraph {
 
   std::span<const Stretch> stretches() const { return stretches_; }
   std::optional<Repetition> repetition(NodeId node) const;
-  // Of the node in the program with all repetitions written out, where a repetition has the number of its first node.
+  // Number of the node in the program with all repetitions written out; a repetition has the number of its first node.
   std::uint32_t number(NodeId node) const { return numbers_.empty() ? index_of(node) : numbers_[index_of(node)]; }
   std::uint32_t written_out_size() const;
 
@@ -136,7 +136,7 @@ class ExecutionGraph {
 
   std::uint64_t content_hash() const { return hash_; }
   bool operator==(const ExecutionGraph& other) const;
-  // What the graph occupies, edges included.
+  // Memory that the graph occupies, edges included.
   std::size_t memory_bytes() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is wrong or doubtful in the traces of many ranks, said in few lines: findings of one kind are one problem, with
-// how many there are, where, and the first examples.
+// Errors and doubts about the traces of many ranks, told in few lines: findings of one kind are one problem, with their
+// number, the places, and the first examples.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct Finding {
   std::vector<std::string> examples;  // the first few, each naming a node; may be empty
 };
 
-// Of one file.
+// Findings of one file.
 class Findings {
  public:
   explicit Findings(std::string file) : file_(std::move(file)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all ranks have to do: the distinct execution graphs, how each rank fills in their local numbers, and the
+// Job of all ranks: the distinct execution graphs, the global numbers for the local ones of each rank, and the
 // communicators. Several jobs on one fabric are one Job, too, whose parts have nothing to do with one another.
 #pragma once
 
@@ -36,7 +36,7 @@ struct Communicator {
   std::optional<std::uint32_t> position_of(RankId rank) const;
 };
 
-// What ranks of generated jobs have none of, or share.
+// Details of a rank's binding that ranks of generated jobs lack or share.
 struct RankDetails {
   std::vector<std::int64_t> tags{};   // by transfer index; empty: all zero
   std::vector<std::int64_t> roots{};  // by collective index: global rank, or -1 for "the first member"; empty: all -1
@@ -52,7 +52,7 @@ struct RankBinding {
   std::shared_ptr<RankDetails> shared_details{};  // may be null: none; read by the functions below
 
   const RankDetails& details() const;
-  // Those of this binding alone, copied if others share them.
+  // Details of this binding alone, copied if others share them.
   RankDetails& own_details();
   const std::vector<std::int64_t>& tags() const { return details().tags; }
   const std::vector<std::int64_t>& roots() const { return details().roots; }
@@ -86,7 +86,7 @@ struct Job {
   GroupId communicator(RankId rank, NodeId collective) const;
   RankId peer(RankId rank, NodeId transfer) const;
   std::int64_t tag(RankId rank, NodeId transfer) const;
-  // What reports call a send or receive: "pipeline", "p2p".
+  // Name of a send's or receive's family in reports: "pipeline", "p2p".
   std::string_view peer_family(RankId rank, NodeId transfer) const;
   // The root of a broadcast, reduce, gather or scatter, as a position among the communicator's members; 0 for the other
   // kinds and where the trace does not say.

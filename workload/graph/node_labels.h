@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a trace calls its nodes: the 64-bit ids and the names, for messages and reports. Kept apart from the graph, since
-// ranks with equal graphs may number or name their nodes differently.
+// Names of nodes in a trace: 64-bit ids and texts, for messages and reports. Kept apart from the graph, since ranks
+// with equal graphs may number or name their nodes differently.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 
 namespace orrery::workload {
 
-// Of ascending ranks without repetition. Runs become ranges; beyond eight ranges the rest is counted.
+// Text for ascending ranks without duplicates. Runs become ranges; beyond eight ranges the rest is counted.
 std::string rank_list(std::span<const std::uint32_t> ranks);
 
 }  // namespace orrery::workload

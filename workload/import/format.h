@@ -21,7 +21,7 @@ std::optional<WorkloadFormat> workload_format_named(std::string_view name);
 // another word of ASTRA-sim's parallelism its own. Nothing if none fits.
 std::optional<WorkloadFormat> workload_format_of(std::string_view beginning);
 
-// What to do with a file of none of these formats, where that is known; else empty.
+// Hint on how to convert a file that has none of these formats; empty if there is none.
 std::string_view foreign_workload_hint(std::string_view beginning);
 
 }  // namespace orrery::workload

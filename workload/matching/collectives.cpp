@@ -24,7 +24,7 @@
 namespace orrery::workload {
 namespace {
 
-// What a caller asks for in one call.
+// Request of a caller in one call.
 struct CallRequest {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes bytes;
@@ -44,8 +44,8 @@ struct CallerKind {
   }
 };
 
-// Who calls on a communicator. Members whose graph, slot and roots are the same ask for the same in all their calls:
-// they are callers of one kind.
+// Callers on a communicator. Members whose graph, slot and roots are the same ask for the same in all their calls: they
+// are callers of one kind.
 class Callers {
  public:
   // `job` outlives it.
@@ -288,7 +288,7 @@ struct CallList {
   }
 };
 
-// What members of the same kinds come to, in whatever communicator.
+// Calls that members of the same kinds agree on, in whatever communicator.
 struct Agreement {
   CallList list;
   std::optional<std::size_t> disagreed;  // the first call about which they disagree

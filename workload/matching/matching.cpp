@@ -25,7 +25,7 @@ struct Caller {
   auto operator<=>(const Caller&) const = default;
 };
 
-// Which calls of a communicator are the same one, where the traces say it by more than their order.
+// Identity of a communicator's calls, where the traces tell it by more than their order.
 //
 // The k-th call of each member meets the k-th of the others. A rank's canonical order is one of many that its
 // dependencies allow, though: with another dependency on one rank it may begin a call earlier or later than the other
@@ -60,7 +60,7 @@ class CallIdentity {
   }
 
  private:
-  // Of most ranks the two orders are the same.
+  // The two orders are the same on most ranks.
   std::uint32_t counted_by_node(std::uint32_t graph, const std::vector<std::uint32_t>& slots) {
     ExecutionGraph other = with_calls_by_node(job_.graphs[graph], slots);
     if (other == job_.graphs[graph]) return graph;
@@ -68,7 +68,7 @@ class CallIdentity {
     return static_cast<std::uint32_t>(job_.graphs.size() - 1);
   }
 
-  // Whether all call in the same order: the canonical one, or that of their ids.
+  // True if all call in the same order: the canonical one, or that of their ids.
   bool all_alike(const std::vector<Caller>& callers, bool by_id) const {
     if (callers.size() < 2) return true;
     const std::vector<NodeId> first = calls(callers.front(), by_id);

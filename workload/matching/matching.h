@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which calls belong together, decided before anything is simulated.
+// Matching of calls and transfers, decided before anything is simulated.
 //
 // A communicator's k-th call on one member meets the k-th call on every other; the k-th send from a to b with tag t
 // meets the k-th receive of b from a with tag t. "k-th" is by each graph's canonical order, so ranks that run at
@@ -43,14 +43,14 @@ struct CallLists {
   std::vector<std::uint32_t> list_of;              // by GroupId, into lists
 };
 
-// Where the transfers between two ranks meet those between two others of the same graphs, they share lists of nodes.
+// Lists of nodes at the ends of transfers, shared by pairs of ranks with the same graphs.
 struct EndLists {
   // A transfer among those of its peer slot.
   struct Place {
     std::uint32_t slot = 0;
     std::uint32_t ordinal = 0;
   };
-  // Where the transfers of a peer slot end.
+  // Ends of the transfers of a peer slot.
   struct Slot {
     RankId peer{};
     std::uint32_t list = 0;
@@ -85,7 +85,7 @@ class Matching {
   std::uint32_t end_list(RankId rank, std::uint32_t peer_slot) const {
     return ends_.slots[ends_.first_slot[index_of(rank)] + peer_slot].list;
   }
-  // How many lists of nodes the ends of all ranks share.
+  // Number of node lists that the ends of all ranks share.
   std::uint32_t end_lists() const { return static_cast<std::uint32_t>(ends_.lists.size()); }
 
  private:
@@ -93,8 +93,8 @@ class Matching {
   EndLists ends_;
 };
 
-// Whether calls of two members can be one: the same operation, on the same bytes unless it is one whose members may
-// differ in them (all-to-all, gather, scatter).
+// True if calls of two members can be one: the same operation, on the same bytes unless its members may differ in them
+// (all-to-all, gather, scatter).
 bool can_be_one(CollectiveKind kind, Bytes bytes, CollectiveKind other_kind, Bytes other_bytes);
 
 // Throws StuckError, naming the ranks, nodes and operations, when members disagree or somebody is waited for in vain.

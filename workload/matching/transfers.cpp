@@ -37,8 +37,8 @@ struct TransferSide {
   std::vector<MessageEnd> receives;
 };
 
-// What each rank sends to each of its peers and receives from it. Ranks of the same graph and tags that have a peer at
-// the same slots share that side of the traffic, whoever the peer is.
+// Transfers of each rank, to and from each of its peers. Ranks of the same graph and tags that have a peer at the same
+// slots share that side of the traffic, whoever the peer is.
 class TransferSides {
  public:
   struct Peer {
@@ -59,7 +59,7 @@ class TransferSides {
     first_peer_.push_back(peers_.size());
   }
 
-  // Whom the rank sends to or receives from, ascending.
+  // Peers that the rank sends to or receives from, ascending.
   std::span<const Peer> peers(RankId rank) const {
     const std::size_t first = first_peer_[index_of(rank)];
     return std::span(peers_).subspan(first, first_peer_[index_of(rank) + 1] - first);

@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<std::string_view, 9> kNames = {"pg_name",  "comm_group", "pg_desc",   "comm_src", "comm_dst",
                                                     "comm_tag", "root",       "root_rank", "src_rank"};
 
-// Which of them a field of a node is; "" for anything else.
+// Name among kNames of a node's field; "" for any other field.
 std::string_view name_in(const WireField& field) {
   if (field.number != chakra::Node::kAttrFieldNumber || field.type != WireType::kBytes) return "";
   std::string_view name;
@@ -33,7 +33,7 @@ std::string_view name_in(const WireField& field) {
   return std::ranges::find(kNames, name) == kNames.end() ? "" : name;
 }
 
-// Whether fields of two nodes are the same but for what the attributes among kNames hold.
+// True if two nodes are equal but for the values of the attributes in kNames.
 bool differ_in_names_alone(std::string_view a, std::string_view b) {
   while (!a.empty() && !b.empty()) {
     const auto of_a = take_field(a);
@@ -119,7 +119,7 @@ class TraceModel::Comparison {
   }
 
  private:
-  // What a use of the model is here.
+  // Meaning of the model's names in this trace.
   struct Meaning {
     std::string_view names;
     TraceNode node;
@@ -163,13 +163,13 @@ class TraceModel::Comparison {
     return meaning;
   }
 
-  // Whether a slot is still called the same by all of its nodes.
+  // True if all nodes so far call a slot the same.
   template <class Value>
   static bool takes(std::map<std::uint32_t, Value>& slots, std::uint32_t slot, const Value& value) {
     return slots.try_emplace(slot, value).first->second == value;
   }
 
-  // Whether what the model tells apart is not one here.
+  // Fills the slots; false if this trace merges what the model tells apart.
   bool fill_slots() {
     std::set<std::pair<std::string_view, std::optional<std::vector<bool>>>> communicators;
     for (const auto& [slot, name] : communicators_)

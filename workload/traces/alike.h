@@ -23,8 +23,8 @@ class TraceModel {
   // something to report: it would have to be said of every file that is alike.
   static std::optional<TraceModel> of(std::string bytes, const RankTrace& trace);
 
-  // What read_rank_trace() makes of `bytes`, but without graph and labels, which are those of this trace. Nothing where
-  // the traces differ in more than names.
+  // Reads `bytes` as read_rank_trace() does, but without graph and labels, which are those of the model's trace. Empty
+  // if the traces differ in more than names.
   std::optional<RankTrace> read(const std::string& file, std::string_view bytes) const;
 
   std::size_t memory_bytes() const;

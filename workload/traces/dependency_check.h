@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether a trace's dependencies make sense: unknown ids, nodes that wait for themselves, cycles. Each kind of
-// dependency is judged on its own and together, so that a message can say which choice would work.
+// Check of a trace's dependencies: unknown ids, nodes that wait for themselves, cycles. Each kind of dependency is
+// judged on its own and together, so that a message can say which choice would work.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct TraceDependency {
   bool is_control = false;
 };
 
-// What is wrong with one choice of dependencies.
+// Problems of one choice of dependencies.
 struct DependencyProblems {
   std::size_t unknown = 0;
   std::size_t on_itself = 0;

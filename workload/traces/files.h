@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which files a prefix stands for.
+// Files that a prefix stands for.
 #pragma once
 
 #include <cstdint>

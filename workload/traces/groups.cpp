@@ -18,7 +18,7 @@ namespace {
 
 using Event = JsonText::Event;
 
-// What stands where it should not is reported once and skipped with all it contains.
+// A misplaced value is reported once and skipped with all it contains.
 class GroupsReader {
  public:
   GroupsReader(const std::string& file, std::string_view text, const TraceSet& traces, Diagnostics& diagnostics)
@@ -128,7 +128,7 @@ class GroupsReader {
     if (!broken_) groups_.push_back(std::move(group_));
   }
 
-  // Where the file first names a rank that has no trace.
+  // First mention in the file of a rank that has no trace.
   struct Absent {
     Location where;
     std::string group;

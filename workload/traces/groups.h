@@ -63,7 +63,7 @@ class CommunicatorNames {
   // `groups_file` is for messages, of `reader`; empty when none was given.
   CommunicatorNames(TraceSet traces, std::string groups_file, TraceReader reader);
 
-  // How many are from the groups file: the first after the world.
+  // Number of communicators from the groups file: the first after the world.
   std::size_t from_file() const { return from_file_ == 0 ? 0 : from_file_ - 1; }
   // From the groups file.
   void add(CommunicatorGroup group);
@@ -76,9 +76,9 @@ class CommunicatorNames {
   void note_call(const std::string& name, RankId rank);
   // Makes communicators, of the ranks that call, of names that find() does not know.
   void define_unknown(Diagnostics& diagnostics);
-  // What to say about a name that find() does not know.
+  // Hint on a name that find() does not know.
   std::string hint(const std::string& name) const;
-  // What to say about ranks that call on a communicator and are no members.
+  // Hint on ranks that call on a communicator without being members.
   std::string hint_about_members(GroupId group) const;
 
   const Communicator& operator[](GroupId group) const { return communicators_[index_of(group)]; }
@@ -87,7 +87,7 @@ class CommunicatorNames {
   // The one that `group` was made of by over(), or itself.
   GroupId base_of(GroupId group) const;
   bool is_member(GroupId group, RankId rank) const;
-  // What a trace calls a communicator besides its name; "" says nothing.
+  // Records the trace's description of a communicator beside its name; "" says nothing.
   void describe(GroupId group, const std::string& description);
   // With the descriptions as names, where they say which communicator is meant: all traces agree, and no other
   // communicator is called so.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a job or a single trace contains, for people and for scripts.
+// Contents of a job or of a single trace, for people and for scripts.
 #pragma once
 
 #include <array>

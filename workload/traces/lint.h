@@ -24,7 +24,7 @@ struct LintReport {
 
 // One trace on its own: its rank, the other ranks and the groups are not known.
 LintReport lint_trace(const std::string& file, Dependencies dependencies);
-// What else is asked of a job whose ranks agree. Throws StuckError.
+// Further check of a job whose ranks agree. Throws StuckError.
 using JobCheck = std::function<void(const Job&, const Matching&)>;
 
 // The traces of all ranks, whether they agree, and what `check` says of them.

@@ -193,7 +193,8 @@ class JobLoader {
     std::optional<InputError> failure;
   };
 
-  // How many of the files from `first` on are read at once: as much as is soon read, and one for every thread.
+  // End of the batch of files from `first` on that is read at once: as much as is soon read, and at least one per
+  // thread.
   std::uint32_t batch_end(std::uint32_t first) const {
     constexpr std::uintmax_t kMostBytes = std::uintmax_t{8} << 20;
     constexpr std::uint32_t kMostFiles = 256;
@@ -260,7 +261,7 @@ class JobLoader {
     return end;
   }
 
-  // Whether no file before it has the content.
+  // True if no earlier file has the same content.
   bool take_content(std::uint32_t file, FileContent& content) {
     of_file_.emplace_back(job_.files[file]);
     const auto next = static_cast<std::uint32_t>(traces_.size());

@@ -14,19 +14,19 @@
 
 namespace orrery::workload {
 
-// Which of a trace's two kinds of dependency order the nodes. PyTorch's ctrl_deps say who called whom, not what comes
-// first, and can close cycles with the data dependencies.
+// Kinds of a trace's dependencies that order its nodes. PyTorch's ctrl_deps say who called whom, not what comes first,
+// and can close cycles with the data dependencies.
 enum class Dependencies : std::uint8_t { kBoth, kData, kCtrl };
 
 std::string_view name_of(Dependencies dependencies);  // "both", "data", "ctrl"
 std::optional<Dependencies> dependencies_named(std::string_view name);
 
-// What a node of the host takes: its own duration, or the time until the next one began, by their `ts` (PyTorch's
-// converter writes it). Between two operators is the time of Python, which no node has; and the duration of an operator
-// is also in that of the one that called it.
+// Duration of a host node: its own, or the time until the next one began, by their `ts` (PyTorch's converter writes
+// it). Between two operators is the time of Python, which no node has; and the duration of an operator is also in that
+// of the one that called it.
 enum class HostTimes : std::uint8_t { kDurations, kTimestamps };
 
-// Who reads traces: what is reported of them, and how messages name what can be chosen.
+// Reader of traces, which determines what is reported of them and how messages name the choices.
 enum class TraceReader : std::uint8_t {
   kExperiment,  // keys; what loading needs to know
   kInspect,     // options; what is there, sound or not, as far as it can be described

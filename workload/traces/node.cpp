@@ -41,7 +41,7 @@ bool is_nccl_kernel(std::string_view name) {
   return name.find("ncclKernel") != std::string_view::npos || name.find("ncclDevKernel") != std::string_view::npos;
 }
 
-// What is wrong or doubtful in one node.
+// Errors and doubts about one node.
 class NodeFindings {
  public:
   NodeFindings(const chakra::Node& node, Findings& findings) : node_(node), findings_(findings) {}
@@ -200,7 +200,8 @@ class NodeReader {
     result_.communicator = group.value_or("");
     result_.description = attributes_.text("pg_desc").value_or("");
     result_.involved = attributes_.flags("involved_dim");
-    // Of converters that always write it; they do not know how many dimensions there will be.
+    // Some converters always write the dimensions, without knowing how many there will be; all of them means the same
+    // as none.
     if (result_.involved && std::ranges::find(*result_.involved, false) == result_.involved->end())
       result_.involved.reset();
     if (has_root(result_.work.collective)) read_root();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one node of a Chakra trace means, whatever rank it belongs to: the rules that turn attributes into work.
+// Meaning of a Chakra node, whatever rank it belongs to: the rules that turn attributes into work.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct TraceNode {
   std::vector<ProcessGroup> process_groups;  // declared by this node
 };
 
-// How long a node takes, exactly: Chakra's own field counts whole microseconds. What that cannot say is in an attribute
-// of ours, in picoseconds; 0 for a node that is meant to take no time.
+// Attribute of ours with the exact duration of a node, in picoseconds: Chakra's own field counts whole microseconds. 0
+// for a node that is meant to take no time.
 inline constexpr const char* kDurationPicos = "duration_picos";
 
 chakra::CollectiveCommType chakra_type_of(CollectiveKind kind);

@@ -37,7 +37,7 @@ bool is_list(const json& list, bool (*is_right)(const json&)) {
   return list.is_array() && std::ranges::all_of(list, is_right);
 }
 
-// Why the entry of a rank is none, "" if it is one.
+// Fault of a rank's entry; "" if it has none.
 std::string fault_of(const json& entry, std::uint32_t rank) {
   if (!is_rank(member(entry, "trace"))) return "'trace' is not a rank";
   if (member(entry, "trace").get<std::uint32_t>() > rank) return "'trace' is a later rank";
@@ -128,7 +128,7 @@ SlotOrder slot_order(const ExecutionGraph& graph) {
   return order;
 }
 
-// What a rank names, in order, each once; and by slot which of these it is.
+// Distinct ids that a rank names, in order, and the index among them by slot.
 template <class Id>
 struct Named {
   Named(std::span<const std::uint32_t> slots, const std::vector<Id>& of_slot) {

@@ -22,7 +22,7 @@ namespace orrery::workload {
 
 inline constexpr std::string_view kRolesSchema = "orrery.roles/1";
 
-// What one rank calls what its trace names.
+// Role of one rank: its names for what its trace names.
 struct RankRole {
   std::uint32_t trace = 0;            // the rank whose trace it has
   std::vector<std::string> groups{};  // by communicator slot of the trace
@@ -50,7 +50,7 @@ JobTraces find_job_traces(const std::string& prefix);
 // that have the same graph, labels, tags and roots, and name two groups or peers alike where the others do.
 std::vector<RankRole> roles_of(const Job& job, std::span<const std::string> keys);
 
-// What the file of roles has for a rank, on one line.
+// Line of the roles file for one rank.
 std::string to_text(const RankRole& role);
 
 }  // namespace orrery::workload

@@ -62,7 +62,7 @@ void add_int32(chakra::Node& node, std::string_view name, std::uint32_t value) {
   attribute(node, name).set_int32_val(static_cast<std::int32_t>(value));
 }
 
-// Of the width that other producers use, and of the next one where the value needs it.
+// Tags are written in the width that other producers use, or in the next one if the value needs it.
 void add_tag(chakra::Node& node, std::int64_t tag) {
   chakra::AttributeProto& result = attribute(node, "comm_tag");
   if (std::in_range<std::int32_t>(tag))
@@ -136,7 +136,7 @@ void fill(const ExecutionGraph& graph, NodeId id, chakra::Node& node) {
   if (graph.priority(id) != 0) attribute(node, "comm_priority").set_uint32_val(graph.priority(id));
 }
 
-// How the communicators of a job are called in its files.
+// Names of a job's communicators in its files.
 struct CommunicatorNaming {
   std::vector<std::string> keys;          // by GroupId: pg_name, decimal and above 0; "" for the world, which has none
   std::vector<std::string> descriptions;  // by GroupId: pg_desc; "" where it would say the same as the key
@@ -171,8 +171,8 @@ std::string chakra_metadata_frame(std::size_t ranks) {
   return frame;
 }
 
-// What all ranks with this graph and these labels have in common. What differs between them stands last in a message,
-// so that the rest is encoded once.
+// Encoding of all that ranks with this graph and these labels have in common. What differs between them stands last in
+// a message, so that the rest is encoded once.
 class EncodedGraph {
  public:
   EncodedGraph(const ExecutionGraph& graph, const NodeLabels& labels);
@@ -299,14 +299,14 @@ CommunicatorNaming name_by_names(std::span<const Communicator> communicators) {
   return naming;
 }
 
-// Which ranks get traces, and how these call communicators.
+// Plan of traces: the ranks that get one, and their names for communicators.
 struct TracePlan {
   CommunicatorNaming naming;
   std::vector<RankRole> roles;       // by rank; empty: each has a trace of its own
   std::vector<std::uint32_t> ranks;  // that have traces, by graph
 };
 
-// Of ranks that are alike, the first has the trace of all; where no two are alike, every rank has one.
+// The first of several alike ranks writes the trace of all; if no two are alike, every rank writes one.
 TracePlan plan_of(const Job& job, TraceEach each) {
   TracePlan plan;
   if (each == TraceEach::kRole) {

@@ -136,7 +136,7 @@ ConfigValue scalar_at(const Location& where, std::string text) {
   return {ConfigValue::Kind::kScalar, where, std::move(text), {}, {}};
 }
 
-// That the cluster exists and is large enough.
+// Checks that the cluster exists and is large enough.
 void check_machine(Section& section, const ValidationTable& table) {
   if (table.cluster.empty()) return;
   ConfigValue root{ConfigValue::Kind::kMap, section.where(), {}, {}, {}};

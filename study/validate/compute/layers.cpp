@@ -65,7 +65,7 @@ class Reading {
  public:
   Reading(const std::string& name, Diagnostics& diagnostics) : name_(name), diagnostics_(&diagnostics) {}
 
-  // Whether rows can be read under it.
+  // Reads the heading; true if rows can be read under it.
   bool read_heading(const CsvLine& line) {
     const std::vector<std::string> known = column_names();
     const std::size_t errors = diagnostics_->error_count();

@@ -70,7 +70,7 @@ std::string_view name_of(LayerOperator op);  // "qkv", "attention output", ...
 bool is_product(LayerOperator op);
 LayerOperator operator_of(LayerColumn column);
 
-// What one tensor-parallel rank computes in that column. Every rank has at least one head of keys and values.
+// Operator of one tensor-parallel rank in that column. Every rank has at least one head of keys and values.
 workload::Operator layer_operator(const LayerSample& sample, LayerColumn column, Precision precision);
 
 }  // namespace orrery::study

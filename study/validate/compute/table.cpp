@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kLargestSide = 1 << 26;  // of a product: its bytes fit 64 bits
 
-// Of a device's `compute`.
+// Constant of a device's `compute`.
 struct ComputeConstant {
   std::string_view name;
   std::string (*text)(const system::ComputeSpec&);

@@ -117,7 +117,7 @@ bool is_same(const Problem& one, const Problem& other) {
          one.where.column == other.where.column && one.message == other.message;
 }
 
-// What is wrong with the shared experiment is found again in every row.
+// Problems of the shared experiment are found again in every row, and told once.
 void add_new(const Diagnostics& found, Diagnostics& diagnostics) {
   for (const Problem& problem : found.problems())
     if (std::ranges::none_of(diagnostics.problems(), [&](const Problem& known) { return is_same(known, problem); }))
@@ -173,7 +173,7 @@ void read_rows(Section& section, const ConfigValue* shared, TrainingTable& table
                    "what was published; a value may be a map or a list", read);
 }
 
-// What a map has of rows, by label.
+// Reads a map of rows by label.
 template <class Take>
 void read_by_label(Section& section, const char* key, const char* kind, const char* meaning, TrainingTable& table,
                    Take&& take) {

@@ -33,7 +33,7 @@ struct Leftover {
   std::map<std::int64_t, std::size_t> taken;                           // by source
 };
 
-// How many receives by name there are of (source, tag), for each rank.
+// Number of receives by name from (source, tag), for each rank.
 using Named = std::map<std::pair<std::int64_t, std::int64_t>, std::size_t>;
 
 std::vector<Named> receives_by_name(const GoalSchedule& schedule) {
@@ -84,9 +84,9 @@ void take(std::int64_t source, GoalOperation& receive, Leftover& leftover) {
   ++leftover.taken[source];
 }
 
-// Which send each receive from "any" rank takes is decided before anything runs, so that results do not depend on
-// timing. Gives every such receive the rank and tag of a send that no receive by name takes. A receive that finds none
-// is an error. Blocks are in the order of their ranks, one for each. Returns how many there were.
+// Sends for receives from "any" rank are chosen before anything runs, so that results do not depend on timing. Gives
+// every such receive the rank and tag of a send that no receive by name takes. A receive that finds none is an error.
+// Blocks are in the order of their ranks, one for each. Returns how many there were.
 std::size_t settle_wildcards(const std::string& file, GoalSchedule& schedule, Diagnostics& diagnostics) {
   std::size_t count = 0;
   for (const GoalRank& block : schedule.blocks)
@@ -202,7 +202,7 @@ class ScheduleImporter {
     for (const GoalDependency& dependency : block_.dependencies) {
       const NodeId before = dependency.at_start ? *starts[dependency.before] : NodeId{dependency.before};
       rank_.depend(NodeId{dependency.after}, before);
-      // What starts with the later one waits for the earlier one as well.
+      // A node that starts with the later one waits for the earlier one as well.
       if (const std::optional<NodeId> start = starts[dependency.after]) rank_.depend(*start, before);
     }
   }

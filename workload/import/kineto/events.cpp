@@ -19,7 +19,7 @@
 namespace orrery::workload {
 namespace {
 
-// Where the parser stands.
+// Position of the parser.
 enum class Level : std::uint8_t {
   kTrace,
   kEvents,
@@ -122,7 +122,7 @@ constexpr std::array kOtherCommunication = std::to_array<OtherCommunication>({
     {"cross_device_reduce", "vLLM"},        // its all-reduce, which SGLang has too
     {"userbuffers_", "TransformerEngine"},  // overlap of tensor parallelism with products
 });
-// Of any other library: one of these in the name, without underscores and in lower case.
+// Words that mark the collectives of any other library: one of them in the name, without underscores and in lower case.
 constexpr std::array<std::string_view, 4> kCollectiveWords = {"allreduce", "allgather", "reducescatter", "alltoall"};
 
 class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {

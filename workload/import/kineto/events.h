@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one file of torch.profiler says that a replay needs: operations of the device, and the calls of the host that
+// Contents of one torch.profiler file that a replay needs: operations of the device, and the calls of the host that
 // order them. Kineto writes Chrome's trace format; the rest of it is skipped while it is read.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace orrery::workload {
 // Nanoseconds on the clock of the file.
 using KinetoTime = std::int64_t;
 
-// What c10d notes about a collective, a send or a receive; absent numbers are -1.
+// Notes of c10d about a collective, a send or a receive; absent numbers are -1.
 struct KinetoMessage {
   std::string collective;  // "allreduce", "_allgather_base", "send", ...
   std::string type;        // of the elements: "Float", "BFloat16", ...
@@ -106,11 +106,11 @@ struct KinetoTrace {
   bool has_host_calls = false;
 };
 
-// Whose kernel it is by its name, where it is not NCCL's but seems to move data between GPUs: "DeepEP"; empty for all
+// Library of a kernel that is not NCCL's but seems, by its name, to move data between GPUs: "DeepEP"; empty for all
 // others. Such kernels have no notes of c10d, so that a profile does not say what they send, and to whom.
 std::string_view other_communication(std::string_view kernel);
 
-// What a parser said of a text, with the line.
+// Error with a parser's message about a text, and the line.
 InputError not_json(const std::string& file, std::string_view text, std::size_t position, const std::string& reason);
 
 // InputError where the text is no JSON, has no traceEvents, or an operation lacks its time.

@@ -114,7 +114,7 @@ class GroupNumbers {
   std::map<std::string, std::int64_t> sizes_;
 };
 
-// What stands around the name among the inputs of a call.
+// Reads the inputs around the name of a call.
 void read_inputs(const Json& inputs, std::size_t name, ExecutionTraceCall& call) {
   KinetoMessage& message = call.message;
   message.collective = inputs[name].get<std::string>();
@@ -132,7 +132,7 @@ void read_inputs(const Json& inputs, std::size_t name, ExecutionTraceCall& call)
   if (message.group_size <= 0) message.group_size = -1;
 }
 
-// What later schemas note in words.
+// Reads the attributes in which later schemas note the same in words.
 void read_attributes(const Json& node, KinetoMessage& message) {
   const auto take_text = [&](const char* name, std::string& to) {
     if (const std::string text = text_of(attribute(node, name)); !text.empty()) to = text;
@@ -191,7 +191,7 @@ namespace {
 
 constexpr std::size_t kHead = 4096;
 
-// What stands behind a key at the beginning of a file; nothing where the key is not there.
+// Text behind a key at the beginning of a file; empty if the key is not there.
 std::string_view behind_key(std::string_view text, std::string_view key) {
   const std::string_view head = text.substr(0, kHead);
   std::size_t at = head.find(key);
@@ -199,7 +199,7 @@ std::string_view behind_key(std::string_view text, std::string_view key) {
   return at == std::string_view::npos ? std::string_view() : head.substr(at);
 }
 
-// Of any schema.
+// True for an execution trace of any schema.
 bool has_nodes_of_trace(std::string_view text) {
   return behind_key(text, "\"nodes\"").starts_with("[") &&
          text.substr(0, kHead).find("\"traceEvents\"") == std::string_view::npos;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a PyTorch execution trace (ExecutionTraceObserver) says of communication: the process groups, and every call of
-// c10d with its operation, sizes and group. It has no times and no kernels; workload/import/kineto/link.h finds the
-// kernels in the profile of the same step.
+// PyTorch execution trace (ExecutionTraceObserver), as far as it concerns communication: the process groups, and every
+// call of c10d with its operation, sizes and group. It has no times and no kernels; workload/import/kineto/link.h finds
+// the kernels in the profile of the same step.
 //
 // Schemas 1.0.x have `inputs` as a list and fields beside it, 1.0.2-chakra and later `inputs.values` and a list `attrs`
 // of {"name", "value"}. The inputs of a call are [tensors,] sequence number, group, rank, name, splits of the input,
@@ -34,11 +34,11 @@ struct ExecutionTrace {
   std::map<std::string, std::string> group_ranks;  // by name of the process group, as in KinetoTrace
   std::vector<ExecutionTraceCall> calls;           // in the order of their nodes
 
-  // Of the process, where a call on the default group says it.
+  // Rank of the process, if a call on the default group names it.
   std::optional<std::int64_t> rank() const;
 };
 
-// Whether a JSON text begins as one: a schema, nodes and no traceEvents.
+// True if a JSON text begins like an execution trace: a schema, nodes and no traceEvents.
 bool is_execution_trace(std::string_view text);
 
 // InputError if the file looks like an execution trace, but not of a schema that can be read.

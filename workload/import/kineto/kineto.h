@@ -30,7 +30,7 @@ struct KinetoOptions {
   std::function<void(std::uint32_t)> check_world{};
 };
 
-// What the profiles measured, for comparison with a replay.
+// Measurements in the profiles, for comparison with a replay.
 struct KinetoFacts {
   std::string device;             // as the driver calls it; may be empty
   std::uint32_t profiles = 0;     // of how many ranks
@@ -44,7 +44,7 @@ struct KinetoFacts {
   std::size_t linked = 0;  // calls of c10d that execution traces say something of
 };
 
-// Whether `text`, the beginning of a file, is JSON as profiles and execution traces are.
+// True if `text`, the beginning of a file, is JSON like that of profiles and execution traces.
 bool is_profile(std::string_view text);
 
 // The files may come in any order: each profile says its rank, under distributedInfo, and an execution trace belongs to

@@ -41,7 +41,7 @@ std::int64_t number_behind(std::string_view name, std::string_view mark) {
   return std::from_chars(begin, name.data() + name.size(), number).ec == std::errc() ? number : -1;
 }
 
-// What "nccl:NAME" says of itself, and the operator of c10d around it of the sizes on its two sides.
+// Message from the name "nccl:NAME" and from the c10d operator around it, which has the sizes on both sides.
 KinetoMessage message_of(const KinetoHostOperator& library, const KinetoHostOperator* c10d) {
   const std::string_view name = std::string_view(library.name).substr(kLibrary.size());
   KinetoMessage message;
@@ -129,7 +129,7 @@ Pairs in_order(const std::vector<KinetoHostOperator*>& host, const std::vector<E
   return pairs;
 }
 
-// What the host did not note itself.
+// Fills in what the host did not note itself.
 void complete(KinetoMessage& message, const KinetoMessage& call) {
   const KinetoMessage noted = std::exchange(message, call);
   if (!noted.group.empty()) message.group = noted.group, message.description = noted.description;

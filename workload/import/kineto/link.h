@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What NCCL's kernels of a profile communicate, where c10d has not noted it on them (before PyTorch 2.2): from the
+// Communication of a profile's NCCL kernels that c10d did not note on them (before PyTorch 2.2): taken from the
 // operators of the host that launched them, and from the execution trace of the same step.
 #pragma once
 

@@ -22,7 +22,7 @@ struct NamePrefix {
   KinetoOperationKind kind;
 };
 
-// Of the lower-case name without underscores; the first that fits.
+// Prefixes of lower-case names without underscores; the first that fits counts.
 constexpr std::array<NamePrefix, 12> kPrefixes = {{
     {"allreduce", {Type::kCollective, CollectiveKind::kAllReduce}},
     {"allgather", {Type::kCollective, CollectiveKind::kAllGather}},
@@ -195,7 +195,7 @@ GroupId KinetoGroups::labelled(const std::string& label, std::vector<std::uint32
   return known->second;
 }
 
-// What people call it; with a number where several are called so.
+// Common name of a group, with a number if several groups share it.
 std::string KinetoGroups::new_name(std::string base) {
   if (base.empty()) base = "group";
   std::string name = base;

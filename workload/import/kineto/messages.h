@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the notes of c10d on a kernel of NCCL mean: which collective, how many bytes, among whom.
+// Meaning of c10d's notes on an NCCL kernel: the collective, its bytes, its members.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@
 
 namespace orrery::workload {
 
-// Of a message; more is taken as so many.
+// Largest number of elements in a message; a larger one counts as this.
 inline constexpr std::int64_t kMostElements = std::int64_t{1} << 60;
 
-// What is wrong with one operation.
+// Problem with one operation.
 class KinetoProblem : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -55,7 +55,7 @@ class KinetoGroups {
   const std::vector<std::uint32_t>& members(GroupId group) const { return groups_[index_of(group) - 1].members; }
   // As c10d describes it; "group" where it does not, since it numbers groups differently from job to job.
   const std::string& label(GroupId group) const { return groups_[index_of(group) - 1].label; }
-  // Whether its members were assumed.
+  // True if the members were assumed.
   bool is_assumed(GroupId group) const { return assumed_.contains(group); }
   bool is_world(GroupId group) const { return group == GroupId(0); }
   std::size_t size() const { return groups_.size(); }

@@ -19,7 +19,7 @@
 namespace orrery::workload {
 namespace {
 
-// What cannot be JSON at all, so that nothing of the profiler explains it.
+// Refuses texts that cannot be JSON at all, so that no advice about the profiler is given.
 void refuse_other_formats(const std::string& file, std::string_view text) {
   constexpr std::size_t kTarMagic = 257;  // POSIX: "ustar" in the header of the first member
   if (text.size() > kTarMagic && text.substr(kTarMagic).starts_with("ustar"))
@@ -162,9 +162,9 @@ Interval span_of(const KinetoTrace& trace) {
   return {span.begin + trace.base, span.end + trace.base};
 }
 
-// How long collectives took from when the last rank had come until the first had left, in all: those that all ranks
-// call. Nothing where one began on some rank after it had ended on another, which only clocks that differ can show, and
-// where there is no collective of several ranks.
+// Total time of the collectives that all ranks call, each from the arrival of the last rank to the departure of the
+// first. Nothing where one began on some rank after it had ended on another, which only clocks that differ can show,
+// and where there is no collective of several ranks.
 std::optional<KinetoTime> time_in_collectives(const KinetoRanks& ranks) {
   constexpr KinetoTime kTolerance = 50'000;  // of clocks, and of what the profiler rounds
   struct Call {

@@ -35,8 +35,8 @@ void check_profiles(const KinetoRanks& ranks, Diagnostics& diagnostics);
 // The ranks of the world, of which the profiles are some. InputError where it is none.
 std::uint32_t world_of_profiles(const KinetoRanks& ranks);
 
-// How long each rank waits before its first operation, by rank: nothing where the ranks have no clock in common, which
-// is a warning. Fills in what was measured.
+// Delay of each rank's first operation, by rank: empty if the ranks have no clock in common, which is a warning. Fills
+// in what was measured.
 std::map<std::int64_t, KinetoTime> starts_of(const KinetoRanks& ranks, KinetoFacts& facts, Diagnostics& diagnostics);
 
 }  // namespace orrery::workload

@@ -89,7 +89,7 @@ class Spreading {
     return true;
   }
 
-  // Which profiles are of which position in the pipeline.
+  // Finds the profiles of each position in the pipeline.
   void find_roles() {
     const bool is_plain = nearest_ == UINT32_MAX;
     if (!is_plain && groups_.world() % nearest_ != 0)

@@ -136,7 +136,7 @@ class TimelineMaker {
     std::ranges::sort(steps_[i].after);
   }
 
-  // What the stream has waited for already need not be said again: it is in front of the last operation.
+  // An operation before which the stream has waited already needs no second wait.
   void wait_for(std::uint32_t i, std::uint32_t before) {
     std::vector<std::uint32_t>& waited_for = streams_[stream_of_[i]].waited_for;
     waited_for.resize(streams_.size());

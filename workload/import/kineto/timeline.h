@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What waited for what on the device of a profile, and where it waited for the host.
+// Dependencies on the device of a profile: operations that waited for one another, or for the host.
 //
 // A stream runs its operations in order. Across streams the trace decides, as far as it goes:
 //
@@ -36,7 +36,7 @@ struct KinetoStep {
   bool waits_for_host = false;       // for the last stretch of the host up to here
 };
 
-// How often operations may wait for one another: some gigabytes.
+// Largest number of waits among operations: some gigabytes.
 inline constexpr std::size_t kMostKinetoWaits = 32'000'000;
 
 struct KinetoTimeline {

@@ -83,8 +83,8 @@ std::optional<GroupFamily> family_of(LayerPass pass, const TextCall& call, const
   ORRERY_ASSERT(false);
 }
 
-// What a parallelism's order of execution performs, whoever the ranks are: MICRO only the weight gradients of layer 0,
-// and so on.
+// True if the parallelism's order of execution performs the call, whoever the ranks are: MICRO only the weight
+// gradients of layer 0, and so on.
 bool is_performed(const ParallelismRules& rules, std::size_t layer, LayerPass pass, const TextCall& call) {
   const bool weights = pass == LayerPass::kWeightGradient;
   if (!(weights ? rules.weights : rules.activations)) return false;
@@ -263,7 +263,7 @@ class TextImporter {
     return behind == checkpoints_.begin() ? std::nullopt : std::optional(*(behind - 1));
   }
 
-  // What a key that the file and the user may leave out comes to. Reports where both do, and where they differ:
+  // Value of a key that the file and the user may each leave out. Reports an error if both do, or if the two differ:
   // "{} ranks in the file, {} asked for".
   std::optional<std::uint32_t> number(const std::optional<TextNumber>& of_file, std::optional<std::uint32_t> asked,
                                       const char* missing, const char* hint, std::string_view differ) {

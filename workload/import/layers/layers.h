@@ -40,7 +40,7 @@ struct LayersOptions {
 Job import_layers(const std::string& file, std::string_view text, TextDialect dialect, const LayersOptions& options,
                   Diagnostics& diagnostics);
 
-// Whether the text begins as such a file does: with the name of a parallelism.
+// True if the text begins like a layer file: with the name of a parallelism.
 bool is_layers_text(std::string_view text);
 
 }  // namespace orrery::workload

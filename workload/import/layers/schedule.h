@@ -18,8 +18,8 @@
 
 namespace orrery::workload {
 
-// Where a pipeline stage exchanges messages with its neighbours: micro-batches are runs of layers of equal length, one
-// behind the other. Peer slot 0 is the next stage where there is one, then comes the previous stage.
+// Exchange of a pipeline stage with its neighbours: micro-batches are runs of layers of equal length, one behind the
+// other. Peer slot 0 is the next stage where there is one, then comes the previous stage.
 struct PlannedPipeline {
   bool has_previous = false;
   bool has_next = false;

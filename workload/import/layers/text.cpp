@@ -49,7 +49,7 @@ constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kCollective
     {"BROADCAST", CollectiveKind::kBroadcast},  // AICB's of 2024; ASTRA-sim has none
 }};
 
-// Of SimAI, but for the first one.
+// Suffixes of SimAI's format, except the first.
 constexpr std::array<std::pair<std::string_view, TextGroup>, 5> kSuffixes = {{
     {"", TextGroup::kUsual},
     {"_TP", TextGroup::kTensor},
@@ -126,7 +126,7 @@ class LineReader {
     return false;
   }
 
-  // Whether a value follows `key`.
+  // True if a value follows `key`; else reports an error.
   bool has_value(const Word& key) {
     return left() > 0 || error(key, fmt::format("'{}' has no number after it", shown(key)));
   }

@@ -38,7 +38,7 @@ enum class TextParallelism : std::uint8_t {
 // The state machines of ASTRA-sim 1.0's workload layer, which workload/import/layers/schedule.cpp writes.
 enum class LayerOrder : std::uint8_t { kMicro, kData, kHybrid, kDlrm, kTransformer, kForward };
 
-// Which ranks are a group: all; or consecutive ranks are model-parallel, or data-parallel, and the others lie across.
+// Groups of ranks: all; or consecutive ranks are model-parallel, or data-parallel, and the other groups lie across.
 enum class GroupsOfLayers : std::uint8_t { kWorld, kModelConsecutive, kDataConsecutive };
 
 struct ParallelismRules {
@@ -66,7 +66,7 @@ struct TextCall {
   std::uint32_t slot = 0;  // communicator, once planned
 };
 
-// One of the passes of a layer.
+// One pass of a layer.
 struct TextPass {
   Duration compute{};            // zero: none
   std::optional<TextCall> call;  // none: NONE; once planned: only what is really performed
@@ -103,7 +103,7 @@ struct TextHeader {
   std::optional<TextNumber> model_parallel;     // model_parallel_NPU_group
   std::vector<TextNumber> checkpoints;          // layers from 0
   std::vector<TextNumber> recomputation_starts;
-  // Of SimAI.
+  // Keys of SimAI's header.
   std::optional<TextNumber> expert_parallel;
   std::optional<TextNumber> pipeline_parallel;
   std::optional<TextNumber> virtual_pipeline;

@@ -7,7 +7,7 @@
 namespace orrery::workload {
 namespace {
 
-// What the core works on: `queries` of the rank against `keys`, head by head.
+// Operands of the core: `queries` of the rank against `keys`, head by head.
 struct Core {
   std::int64_t batch = 0;  // sequences times heads
   std::int64_t queries = 0;
@@ -159,7 +159,7 @@ void save_for_backward(const LayerShape& shape, const Projections& p, BlockProgr
   block.saved += block.saved_scores;
 }
 
-// What `recompute_modules` makes again, and need not be saved.
+// Moves operators named in `recompute_modules` to recomputation, so that their results need not be saved.
 void compute_again(const LayerShape& shape, const Projections& p, BlockProgram& block) {
   const std::int64_t width = shape.width();
   if (shape.modules.norm) {

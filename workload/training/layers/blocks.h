@@ -14,14 +14,14 @@
 
 namespace orrery::workload {
 
-// Where weight gradients are computed: with the gradients of the inputs; apart from them, beside the collective of an
-// input gradient that was just added; or apart, so that a schedule can put them off.
+// Time of weight gradients: with the gradients of the inputs; apart from them, during the collective of the input
+// gradient just added; or apart, so that a schedule can put them off.
 enum class WeightGradients : std::uint8_t { kInline, kBeside, kApart };
 
 // Puts the actions of a layer's pass together: operators gather in one Compute until something is communicated.
 class ActionList {
  public:
-  // What follows is computed under this name, apart from what came before.
+  // Starts a compute node of this name; later operators belong to it.
   void compute(std::string name);
   void add(const Operator& op);
   void add(const std::vector<Operator>& operators);
@@ -32,7 +32,7 @@ class ActionList {
                        WeightGradients place);
   // None of a group of one, nor of no bytes.
   void collective(std::string name, GroupFamily family, std::int64_t group_size, CollectiveKind kind, Bytes bytes);
-  // Of what was just computed, in the tensor group.
+  // Gathers the result just computed, in the tensor group.
   void gather_result(std::string name, std::int64_t group_size, Bytes bytes);
   void ring(RingExchange exchange);
   // Computed while the collective just before it runs.
@@ -47,7 +47,7 @@ class ActionList {
   Compute open_;
 };
 
-// What of a transformer layer one rank has for one micro-batch, in numbers that the blocks of a layer share.
+// Share of one rank in a transformer layer for one micro-batch, in numbers that the blocks of a layer share.
 struct LayerShape {
   const TransformerSpec* model = nullptr;
   std::int64_t micro_batch = 1;  // sequences
@@ -78,7 +78,7 @@ struct LayerShape {
   WeightGradients other_weight_gradients() const {
     return weight_gradients == WeightGradients::kApart ? WeightGradients::kApart : WeightGradients::kInline;
   }
-  // Of everything else: fp8 and int8 stop at the products with weights.
+  // Precision of everything else: fp8 and int8 stop at the products with weights.
   Precision activation() const { return is_of_products_only(precision) ? Precision::kBf16 : precision; }
   std::int64_t width() const { return size_of(activation()).count(); }
   std::int64_t rank_sequence() const { return model->sequence / context; }
@@ -88,10 +88,10 @@ struct LayerShape {
   std::int64_t heads() const { return model->heads / tensor; }
   // At least one: with more ranks than heads of keys and values, ranks have copies.
   std::int64_t kv_heads() const { return model->kv_heads < tensor ? 1 : model->kv_heads / tensor; }
-  // Of the vocabulary, padded so that all ranks have the same.
+  // Share of the vocabulary, padded so that all ranks have the same.
   std::int64_t vocab() const { return (model->vocab + tensor - 1) / tensor; }
   bool computes_fp8() const { return is_of_products_only(precision); }
-  // Of an all-gather of operands in the tensor group: activations of the rank's own tokens.
+  // Bytes of an all-gather of operands in the tensor group: activations of the rank's own tokens.
   Bytes gathered_operands() const {
     return computes_fp8() && fp8.gathers ? Bytes(own_tokens() * model->hidden) : own_activations();
   }
@@ -123,17 +123,17 @@ BlockProgram expert_block(const LayerShape& shape);
 // `copies_table`: the embedding's, which otherwise the head or the embedding on this rank has.
 BlockProgram prediction_block(const LayerShape& shape, bool copies_table);
 
-// What blocks have in common. A linear layer of weights k x n on m tokens:
+// Functions that blocks share. A linear layer of weights k x n on m tokens:
 Gemm linear(const LayerShape& shape, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch = 1,
             Product product = Product::kOther);
 Gemm input_gradient(const Gemm& forward);
 Gemm weight_gradient(const Gemm& forward);
-// What a linear layer computes, with the casts of its operands and with its adapters, and the gradients of its input
-// and of what is trained of it.
+// Operators of a linear layer with the casts of its operands and its adapters, and the gradients of its input and of
+// its trained weights.
 std::vector<Operator> forward_of(const LayerShape& shape, const Gemm& product);
 std::vector<Operator> input_gradient_of(const LayerShape& shape, const Gemm& product);
 std::vector<Operator> weight_gradient_of(const LayerShape& shape, const Gemm& product);
-// What is trained of `weights` and the products that have them: all, or only the adapters; the rest is frozen.
+// Trained and frozen parts of `weights` and of the products with them: all is trained, or only the adapters are.
 struct Trained {
   std::int64_t trained = 0, frozen = 0;
 };
@@ -141,8 +141,8 @@ Trained trained_of(const LayerShape& shape, std::int64_t weights, const std::vec
 // Element-wise work on all of `elements`, `bytes_each`.
 ElementWise element_wise(ElementWiseKind kind, std::int64_t elements, std::int64_t bytes_each);
 
-// What stands around the products that tensor parallelism splits: the norm before them and the residual sum behind,
-// on the rank's own tokens, and the collectives on the way.
+// Surroundings of the products that tensor parallelism splits: the norm before them and the residual sum behind, on the
+// rank's own tokens, and the collectives on the way.
 void begin_forward(const LayerShape& shape, const std::string& name, ActionList& forward);
 void end_forward(const LayerShape& shape, const std::string& name, ActionList& forward);
 void begin_backward(const LayerShape& shape, const std::string& name, ActionList& backward);
@@ -155,7 +155,7 @@ void add_residual(const LayerShape& shape, ActionList& forward);
 void add_norm_backward(const LayerShape& shape, ActionList& backward);
 void add_residual_backward(const LayerShape& shape, ActionList& backward);
 
-// What a norm before a block and the dropout behind it keep for the backward pass.
+// Bytes that a norm before a block and the dropout behind it keep for the backward pass.
 Bytes saved_around(const LayerShape& shape);
 
 }  // namespace orrery::workload

@@ -6,7 +6,7 @@
 namespace orrery::workload {
 namespace {
 
-// What all layers of one network are computed with.
+// Batch and precision that all layers of one network share.
 struct BatchShape {
   std::int64_t batch = 0;
   Precision precision = Precision::kBf16;

@@ -19,7 +19,7 @@ struct Share {
   Bytes bytes(std::int64_t values) const { return size_of(precision) * values; }
   // Columns of all tables together, on one rank.
   std::int64_t columns() const { return (model.tables * model.dimension + ranks - 1) / ranks; }
-  // Those that take part in dot products: one of each table, and the result of the bottom.
+  // Vectors that take part in dot products: one of each table, and the result of the bottom.
   std::int64_t vectors() const { return model.tables + 1; }
   std::int64_t pairs() const { return vectors() * (vectors() - 1) / 2; }
   // Pooled vectors: a rank's columns for the samples of all ranks.

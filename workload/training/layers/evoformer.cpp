@@ -23,7 +23,7 @@ class BlockPart {
     saved_ += rows * inputs;
     return *this;
   }
-  // Of activations: both factors have a gradient.
+  // Product of two activations: both factors have a gradient.
   BlockPart& product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
     forward_.emplace_back(Gemm{m, n, k, batch, precision_});
     backward_.emplace_back(Gemm{m, k, n, batch, precision_});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What comes behind attention. The dense perceptron: up by columns, down by rows. A mixture of experts: a router sends
-// every token to a few of them, all-to-all within the expert-parallel group, and their results come back the same way.
-// Shared experts are a dense perceptron beside them.
+// Second half of a transformer layer, behind attention. The dense perceptron: up by columns, down by rows. A mixture of
+// experts: a router sends every token to a few of them, all-to-all within the expert-parallel group, and their results
+// come back the same way. Shared experts are a dense perceptron beside them.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@
 namespace orrery::workload {
 namespace {
 
-// What the rank's experts and the shared ones compute.
+// Sizes of the rank's experts and of the shared ones.
 struct Experts {
   std::int64_t local = 0;     // experts of the rank
   std::int64_t sent = 0;      // rows that the rank's own tokens make
@@ -101,7 +101,7 @@ void sum(std::int64_t ranks, const std::string& name, Bytes own, ActionList& act
 
 constexpr const char* kName = "experts";
 
-// Whether shared experts are computed beside the rows' way to the experts. With tensor parallelism they have
+// True if shared experts are computed while the rows travel to the experts. With tensor parallelism they have
 // communication of their own.
 bool overlaps_shared(const LayerShape& shape, const Experts& e) {
   return e.shared > 0 && shape.dispatching.overlap_shared && shape.tensor == 1 && shape.expert > 1;
@@ -176,7 +176,7 @@ std::vector<Action> backward_of(const LayerShape& shape, const Experts& e, Param
   return std::move(backward).take();
 }
 
-// What is computed again of a block: its norm, whose result has `normed` bytes, and the activation of `values`.
+// Adds recomputed modules of a block: its norm, whose result has `normed` bytes, and the activation of `values`.
 void add_modules(const LayerShape& shape, Bytes normed, std::int64_t values, BlockProgram& block) {
   if (shape.modules.norm) {
     block.again.emplace_back(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one rank computes and communicates for one layer and one micro-batch, forward and backward: the part of a
+// Computation and communication of one rank for one layer and one micro-batch, forward and backward: the part of a
 // training step that no schedule, bucket or pipeline touches. A stage program
 // (workload/training/program/stage_program.h) strings these together, once price() has worked out what their operators
 // cost.
@@ -17,8 +17,8 @@
 
 namespace orrery::workload {
 
-// Whom a rank communicates with. kData: those with the same share of the parameters (data times context parallel);
-// kExpertData: the same for experts.
+// Families of groups that a rank communicates in. kData: ranks with the same share of the parameters (data times
+// context parallel); kExpertData: the same for experts.
 enum class GroupFamily : std::uint8_t {
   kTensor,
   kContext,
@@ -91,7 +91,7 @@ struct RingExchange {
 
 using Action = std::variant<Compute, Collective, RingExchange>;
 
-// Whether it is a weight gradient, which may come in a pass of its own (PassKind::kWeight).
+// True for a weight gradient, which may come in a pass of its own (PassKind::kWeight).
 inline bool is_weight_gradient(const Action& action) {
   const auto* compute = std::get_if<Compute>(&action);
   return compute != nullptr && compute->weight_gradient;

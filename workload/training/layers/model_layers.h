@@ -26,9 +26,9 @@ LayerProgram head_layer(const LayerShape& shape, bool tied_here);
 // of embeddings, which no other layer of its rank has.
 LayerProgram prediction_layer(const LayerShape& shape, bool copies_table);
 
-// What a rank computes and communicates for a recommendation model (Naumov et al. 2019): embedding tables spread over
-// all ranks, multi-layer perceptrons repeated on every rank. A rank looks up the rows of its tables for the samples of
-// all ranks; an all-to-all brings every rank those of its own samples, and their gradients back.
+// Layers of a recommendation model (Naumov et al. 2019) on one rank: embedding tables spread over all ranks,
+// multi-layer perceptrons repeated on every rank. A rank looks up the rows of its tables for the samples of all ranks;
+// an all-to-all brings every rank those of its own samples, and their gradients back.
 //
 // "embedding", "bottom", "top": a rank with `batch` samples of its own, 1 to 2^18, and 2^26 on all ranks. Tables are
 // split by columns where their number is no multiple of the ranks, so that ranks have equal shares. Backward, nothing
@@ -42,8 +42,8 @@ std::vector<LayerProgram> dlrm_layers(const DlrmSpec& model, std::int64_t batch,
 // A rank's share of the tables.
 Bytes dlrm_table_bytes(const DlrmSpec& model, std::int64_t ranks);
 
-// What a rank computes for a convolutional network trained in data parallel: a convolution with its batch norm, the sum
-// with a shortcut, ReLU and pooling is a layer, and so is the classifier with the loss. Which kernels a software runs:
+// Layers of a convolutional network trained in data parallel: a convolution with its batch norm, the sum with a
+// shortcut, ReLU and pooling is a layer, and so is the classifier with the loss. The kernels are those of the software:
 struct ConvolutionKernels {
   bool fused_norm = false;  // batch norm, the sum with a shortcut and ReLU are one kernel
   bool winograd = false;    // 3x3 convolutions at a stride of 1
@@ -56,18 +56,18 @@ ConvolutionKernels convolution_kernels(const SoftwareSpec& software, Precision p
 std::vector<LayerProgram> convolutional_layers(const ConvolutionalSpec& model, std::int64_t batch, Precision precision,
                                                ConvolutionKernels kernels = {});
 
-// What a rank computes for a recurrent model trained in data parallel, for `batch` sentences from 1 to 2^18: the table
-// of words, LSTM layers, attention, and the classifier with the loss. The products with a layer's inputs are one over
-// all words; those with its state wait for one another, word by word.
+// Layers of a recurrent model trained in data parallel, for `batch` sentences from 1 to 2^18: the table of words, LSTM
+// layers, attention, and the classifier with the loss. The products with a layer's inputs are one over all words; those
+// with its state wait for one another, word by word.
 std::vector<LayerProgram> recurrent_layers(const RecurrentSpec& model, std::int64_t batch, Precision precision);
 
-// What a rank computes for an Evoformer trained in data parallel, for `batch` proteins from 1 to 2^18. A block is a
-// layer, and so are the passes of all blocks that are recycled: forward alone. `recomputes`: only what goes from block
-// to block is kept. Embedding, templates, the structure module and the losses are left out.
+// Layers of an Evoformer trained in data parallel, for `batch` proteins from 1 to 2^18. A block is a layer, and so are
+// the passes of all blocks that are recycled: forward alone. `recomputes`: only what goes from block to block is kept.
+// Embedding, templates, the structure module and the losses are left out.
 std::vector<LayerProgram> evoformer_layers(const EvoformerSpec& model, std::int64_t batch, Precision precision,
                                            bool recomputes);
 
-// Of a model that is no transformer: for `batch` samples of a rank, where `ranks` have as many each.
+// Layers of a model that is no transformer: for `batch` samples of a rank, when each of `ranks` has as many.
 std::vector<LayerProgram> sample_layers(const TrainingSpec& training, std::int64_t batch, std::int64_t ranks);
 
 // FLOPs of one training step over the whole global batch: three times the products of the forward pass, without

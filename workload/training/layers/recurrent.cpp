@@ -7,7 +7,7 @@
 namespace orrery::workload {
 namespace {
 
-// What all layers of one model are computed with.
+// Sentences, precision and model that all layers share.
 struct Sentences {
   const RecurrentSpec& model;
   std::int64_t batch;

@@ -17,18 +17,18 @@ void append(std::vector<Action>& to, std::vector<Action> actions) {
   std::ranges::move(actions, std::back_inserter(to));
 }
 
-// What a table of positions adds to the embedding.
+// Parameters that a table of positions adds to the embedding.
 std::int64_t position_parameters(const TransformerSpec& model) {
   return model.position == PositionKind::kLearned ? model.sequence * model.hidden : 0;
 }
 
-// Of what the layer saves only so much is kept; the rest is there while a pass runs.
+// Keep `kept` bytes until the backward pass; the rest is working memory.
 void keep(LayerProgram& layer, Bytes kept) {
   layer.working = std::max(Bytes(0), layer.saved - kept);
   layer.saved = kept;
 }
 
-// What is computed again where the results of attention, of sums over ranks and of every second product are kept.
+// Recomputation when the results of attention, of sums over ranks and of every second product are kept.
 struct Recomputed {
   std::vector<Action> again;
   Bytes bytes{0};  // that are kept
@@ -45,7 +45,7 @@ std::vector<std::int64_t> parts_of(const Gemm& product, const LayerShape& shape)
   return {product.n};
 }
 
-// What torchtitan's selective recomputation by operator keeps.
+// Choice of torchtitan's selective recomputation by operator: it keeps every second product.
 class EverySecondProduct {
  public:
   explicit EverySecondProduct(const LayerShape& shape) : shape_(shape), width_(shape.width()) {}
@@ -97,7 +97,7 @@ class EverySecondProduct {
   Recomputed kept_;
 };
 
-// Whether the result of an operator is kept, whose bytes are added then.
+// True if the result of an operator is kept; adds its bytes.
 bool is_kept(const Operator& op, const LayerShape& shape, Bytes& bytes) {
   const auto keeps = [&](Kept kept) { return shape.keep[static_cast<std::size_t>(kept)]; };
   if (const auto* attention = std::get_if<FlashAttention>(&op)) {
@@ -115,7 +115,7 @@ bool is_kept(const Operator& op, const LayerShape& shape, Bytes& bytes) {
   return true;
 }
 
-// Whether products or attention are computed.
+// True if the action computes products or attention.
 bool has_product(const Action& action) {
   const auto* compute = std::get_if<Compute>(&action);
   if (compute == nullptr) return std::holds_alternative<RingExchange>(action);
@@ -123,7 +123,7 @@ bool has_product(const Action& action) {
                              [](const Operator& op) { return !std::holds_alternative<ElementWise>(op); });
 }
 
-// Whether a table is read, parts of which other ranks have.
+// True if the action reads a table whose parts are spread over ranks.
 bool is_lookup(const Action& action) {
   const auto* compute = std::get_if<Compute>(&action);
   if (compute == nullptr || compute->operators.empty()) return false;
@@ -131,8 +131,7 @@ bool is_lookup(const Action& action) {
   return moved != nullptr && moved->kind == ElementWiseKind::kEmbedding;
 }
 
-// What comes behind the operands of a layer's last product is the layer's result, which its backward pass does not
-// need.
+// Actions behind the operands of a layer's last product make the layer's result, which its backward pass does not need.
 void drop_result(std::vector<Action>& actions) {
   while (!actions.empty() && !has_product(actions.back())) actions.pop_back();
   auto* compute = actions.empty() ? nullptr : std::get_if<Compute>(&actions.back());
@@ -142,8 +141,8 @@ void drop_result(std::vector<Action>& actions) {
   if (last != nullptr && last->product == Product::kDown) compute->operators.pop_back();
 }
 
-// What of a forward pass is computed again. Collectives of the tensor group go with the products they are of: what is
-// gathered is taken by what comes next, what is summed up was made by what came before.
+// Part of a forward pass that is computed again. Collectives of the tensor group go with the products they are of: what
+// is gathered is taken by what comes next, what is summed up was made by what came before.
 Recomputed without_kept(const std::vector<Action>& forward, const LayerShape& shape) {
   Recomputed result;
   std::vector<Action> actions;
@@ -319,7 +318,7 @@ LayerProgram patch_embedding(const LayerShape& shape) {
   return layer;
 }
 
-// Of one token of each image. A rank of a tensor group has all of it, and computes it as the others do.
+// Classifier on one token of each image. A rank of a tensor group has all of it, and computes it as the others do.
 LayerProgram classifier(const LayerShape& shape) {
   const TransformerSpec& model = *shape.model;
   LayerProgram layer;
@@ -444,7 +443,7 @@ LayerProgram head_layer(const LayerShape& shape, bool tied_here) {
   LayerProgram layer;
   layer.name = "head";
   if (model.vocab == 0) return layer;
-  // Of ranks that share a sequence, each has its part of those tokens.
+  // Ranks that share a sequence split its predicted tokens.
   const std::int64_t predicted = (shape.micro_batch * model.predicted() + shape.context - 1) / shape.context;
   const Gemm logits = {predicted, shape.vocab(), model.hidden, 1, shape.activation()};
   const std::int64_t scores = logits.m * logits.n;

@@ -44,7 +44,7 @@ class JobBuilder {
   }
 
   void add(StageProgram program) {
-    // What reports call the communication, by PeerKind.
+    // Names of the communication in reports, by PeerKind.
     constexpr std::array kNames = {"pipeline", "pipeline", "context", "context", "server"};
     std::vector<std::string> names;
     for (const Peer& peer : program.peers) names.emplace_back(kNames[static_cast<std::size_t>(peer.kind)]);

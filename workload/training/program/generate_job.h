@@ -23,13 +23,13 @@ struct ProgramMemory {
   std::vector<MemoryChange> changes;  // of the activations
 };
 
-// What so many ranks run.
+// Kernels that a number of ranks run.
 struct ProgramKernels {
   std::int64_t ranks = 0;
   std::vector<KernelUse> uses;  // of each of them
 };
 
-// What of a training job its graphs do not say.
+// Facts of a training job that its graphs do not contain.
 struct TrainingFacts {
   std::vector<ProgramMemory> memory;    // by graph
   std::vector<ProgramKernels> kernels;  // likewise
@@ -47,13 +47,13 @@ struct TrainingJob {
   TrainingFacts facts;
 };
 
-// Whether what a program does again is written out, or a Repetition. A job with repetitions is the same job.
+// Form of repeated parts of a program: written out, or a Repetition. A job with repetitions is the same job.
 enum class Loops : std::uint8_t { kWrittenOut, kRepeated };
 
 // `training` has passed check_training().
 TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& times, Loops loops = Loops::kWrittenOut);
 
-// What the ranks of each graph of such a job need, without generating it.
+// Memory that the ranks of each graph of such a job need, without generating the job.
 std::vector<MemoryNeed> memory_needs(const TrainingSpec& training);
 std::vector<MemoryNeed> memory_needs(const TrainingSpec& training, const StageRequests& requests);
 // The graph of each rank.

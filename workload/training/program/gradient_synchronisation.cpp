@@ -84,7 +84,7 @@ std::int64_t push_parameters(const TrainingSpec& training, std::int64_t paramete
   return (parameters + training.parallel.servers - 1) / training.parallel.servers;
 }
 
-// What of the gradients of `parameters` goes to each server, push by push: bytes by server.
+// Bytes of the gradients of `parameters` for each server, push by push.
 std::vector<std::vector<Bytes>> pushes_of_servers(const TrainingSpec& training, std::int64_t parameters) {
   const auto servers = static_cast<std::size_t>(training.parallel.servers);
   std::vector<std::vector<Bytes>> pushes(servers);
@@ -174,7 +174,7 @@ NodeId GradientSynchronisation::exchange(const ReplicaGroups& groups, std::int64
   return node;
 }
 
-// What the gradients to be exchanged wait for. The last node's may go on into the next bucket.
+// Nodes that the pending gradients wait for. The last node's may go on into the next bucket.
 ProgramWriter::Nodes GradientSynchronisation::take_from(Pending& pending) {
   const NodeId last = pending.from.back();
   ProgramWriter::Nodes nodes = std::exchange(pending.from, {});

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How the gradients of a rank's parameters become those of all replicas: all-reduced, or reduced and scattered where
-// optimizer states are shared (ZeRO), in buckets beside the backward pass or all at the end; or sent to parameter
-// servers.
+// Synchronisation of the gradients of all replicas: all-reduced, or reduced and scattered if optimizer states are
+// shared (ZeRO), in buckets during the backward pass or all at the end; or sent to parameter servers.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace orrery::workload {
 
-// Which groups a rank's dense, or expert, parameters are exchanged and shared in.
+// Groups that exchange and share a rank's dense, or expert, parameters.
 struct ReplicaGroups {
   GroupFamily shard = GroupFamily::kData;  // that share them under ZeRO
   std::int64_t shards = 1;
@@ -35,13 +34,13 @@ class GradientSynchronisation {
   GradientSynchronisation(const TrainingSpec& training, const ExchangeGroups& groups, const OperatorTimes& times,
                           ProgramWriter& writer);
 
-  // Whether what becomes ready from here on goes in buckets.
+  // Cuts the gradients: those ready from here on go in buckets, or all at once.
   void cut(bool in_buckets) { in_buckets_ = in_buckets; }
   // The gradients of so many parameters are complete with `node`.
   void ready(ParameterCount parameters, NodeId node);
   // Exchanges what is still to be exchanged.
   void flush();
-  // What the optimizer waits for; forgets it.
+  // Takes the nodes that the optimizer waits for, and forgets them.
   ProgramWriter::Nodes take_done();
 
   // The parameters that the servers have updated.
@@ -72,10 +71,10 @@ class GradientSynchronisation {
 // Parameters exchanged together: the bucket in numbers of gradients, at least one.
 std::int64_t bucket_parameters(const TrainingSpec& training);
 
-// Whether the gradients of a chunk of a stage's layers go in buckets; or all at once, when they are there.
+// True if the gradients of a chunk of a stage's layers go in buckets; false if all go at once, when they are there.
 bool has_buckets(const TrainingSpec& training, std::uint32_t stage, std::uint32_t chunk);
 
-// What parameter server `server` does: takes gradients from every worker, updates its share of the parameters, and
+// Program of parameter server `server`: it takes gradients from every worker, updates its share of the parameters, and
 // answers. Its peer slot w is worker w (PeerKind::kServer with that number).
 StageProgram server_program(const TrainingSpec& training, std::int64_t parameters, std::uint32_t server,
                             const OperatorTimes& times);

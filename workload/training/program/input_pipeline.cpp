@@ -16,7 +16,7 @@ InputPipeline::InputPipeline(const StageRequest& request, ProgramWriter& writer)
   if (training_.input && request.stage == 0) input_ = &*training_.input;
 }
 
-// What asks for a batch is written where the batch is taken: what a rank does before comes before it in its program.
+// The request for a batch is written where the batch is taken: the rank's earlier work comes before it in its program.
 void InputPipeline::begin_iteration() {
   if (input_ == nullptr) return;
   const std::int64_t asked = started_ - input_->prefetch;  // iteration that asked for this batch; none of the first

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What stands beside the passes of an iteration: batches that come from storage, checkpoints that go there, and the
-// parameters that replicas get before the first iteration.
+// Work beside the passes of an iteration: batches that come from storage, checkpoints that go there, and the parameters
+// that replicas get before the first iteration.
 #pragma once
 
 #include <vector>

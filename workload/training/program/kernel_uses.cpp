@@ -16,7 +16,7 @@ class Tally {
 
   void add(const Operator& op, std::int64_t times) { counts_[op] += times; }
 
-  // What a pass runs of a layer, so many times (as LayerWriter writes it).
+  // Adds `times` passes of this kind over a layer, as LayerWriter writes them.
   void add(const LayerProgram& layer, PassKind kind, bool splits, std::int64_t times) {
     if (kind == PassKind::kForward) return add(layer.forward, kind, splits, times);
     if (kind == PassKind::kBackward) add(layer.recompute, kind, splits, times);

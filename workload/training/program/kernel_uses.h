@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which kernels a rank runs in a training job, and how often: what the compute nodes of its program are made of.
+// Kernels of a rank in a training job, and how often each runs: the contents of its program's compute nodes.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct KernelUse {
   double measured = 0;     // how far `each` is measured, from 0 to 1
 };
 
-// Of a rank of the stage, each operator once, ascending. Without what servers of parameters compute, and without the
-// host's work.
+// Kernels of a rank of the stage, each operator once, ascending. Without what servers of parameters compute, and
+// without the host's work.
 std::vector<KernelUse> kernel_uses(const StageRequest& request, const OperatorTimes& times);
 
 }  // namespace orrery::workload

@@ -20,9 +20,9 @@ using StageCollective = std::function<Duration(GroupFamily family, CollectiveKin
 
 using FamilyTimes = std::array<Duration, kGroupFamilyCount>;
 
-// Of some actions: `computing` on the device, whether in line or beside; `exposed`, when the device has nothing to
-// compute; `in_line` of what waits for one another; `calling` of a communicator of each family, whose calls wait for
-// one another.
+// Least time of some actions: `computing` on the device, in line or overlapped; `exposed`, while the device has nothing
+// to compute; `in_line`, of actions that wait for one another; `calling`, of a communicator of each family, whose calls
+// wait for one another.
 struct LeastWork {
   Duration computing{};
   Duration beside{};  // of these, not in line
@@ -48,7 +48,7 @@ class LayerWork {
  public:
   explicit LayerWork(const StageCollective& collectives) : collectives_(collectives) {}
 
-  // What a pass does of a layer, as LayerWriter writes it.
+  // Least work of a pass over a layer, as LayerWriter writes it.
   const LeastWork& of(const LayerProgram& layer, PassKind kind, bool splits) {
     const auto [known, is_new] = known_.try_emplace({&layer, kind, splits});
     if (is_new) {
@@ -101,7 +101,7 @@ class LayerWork {
   std::map<std::tuple<const LayerProgram*, PassKind, bool>, LeastWork> known_;
 };
 
-// What replicas exchange in an iteration, as GradientSynchronisation and ParameterGathers have it.
+// Exchanges of replicas in an iteration, as GradientSynchronisation and ParameterGathers make them.
 class ReplicaWork {
  public:
   ReplicaWork(const StageRequest& request, const StageCollective& collectives)
@@ -171,7 +171,7 @@ class ReplicaWork {
     return gradients(rest).in_line;
   }
 
-  // Of the embedding that the first and the last stage share.
+  // Time for the embedding that the first and the last stage share.
   Duration tied() const {
     const std::int64_t stage = request_.stage;
     if (request_.tied == 0 || (stage != 0 && stage + 1 != training_.parallel.pipeline())) return {};

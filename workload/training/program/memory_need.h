@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a rank keeps in its device's memory during training, by what it is for.
+// Memory of a rank's device during training, by purpose.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ inline constexpr std::size_t kMemoryUseCount = 5;
 
 std::string_view name_of(MemoryUse use);  // "parameters", ...
 
-// Of a parameter in mixed precision: a master copy and two moments in fp32. Pure fp32 and fp64 need no master
-// copy.
+// Bytes of the optimizer's state per parameter. In mixed precision: a master copy and two moments in fp32. Pure fp32
+// and fp64 need no master copy.
 Bytes optimizer_state(Precision precision);
 
 struct MemoryNeed {
@@ -37,17 +37,17 @@ struct MemoryNeed {
   Bytes& operator[](MemoryUse use) { return by[static_cast<std::size_t>(use)]; }
   Bytes operator[](MemoryUse use) const { return by[static_cast<std::size_t>(use)]; }
   Bytes total() const;
-  // What the device's tools show; the allocator gives back some of it before it fails.
+  // Memory that the device's tools show; the allocator gives back some of it before it fails.
   Bytes in_use() const { return total() + reserve; }
   // All but activations: there from beginning to end.
   Bytes standing() const { return total() - (*this)[MemoryUse::kActivations]; }
   bool operator==(const MemoryNeed&) const = default;
 };
 
-// Of a rank of a stage.
+// Memory of a rank of a stage.
 MemoryNeed memory_need(const StageRequest& request);
 
-// Of a parameter server, which has its share of the model's `parameters`.
+// Memory of a parameter server, which has its share of the model's `parameters`.
 MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters);
 
 // Activations that a pass over a chunk of layers takes when it starts and gives back when it ends. Where weight

@@ -20,7 +20,7 @@ ParameterGathers::ParameterGathers(const TrainingSpec& training, std::uint32_t s
                                    ProgramWriter& writer)
     : training_(training), stage_(stage), groups_(groups), writer_(writer) {}
 
-// As in Megatron-Core, only together with the overlap of gradients.
+// Overlap of parameters needs overlap of gradients, as in Megatron-Core.
 bool ParameterGathers::is_overlapped(const TrainingSpec& training) {
   return training.parallel.updates_shares() && training.software.overlap_parameters &&
          training.software.overlap_gradients;

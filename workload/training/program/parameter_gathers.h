@@ -54,12 +54,12 @@ class ParameterGathers {
   void before(std::size_t unit);
   // When the forward pass `number` of the iteration has received its input.
   void before_forward_pass(std::uint32_t number);
-  // What the layer of a unit waits for.
+  // Takes the nodes that a unit's layer waits for.
   ProgramWriter::Nodes take(std::size_t unit);
   // When the optimizer has updated a share each, of all the stage's parameters, and no later pass gathers them.
   void after_optimizer(const ParameterCount& parameters);
 
-  // Whether updated parameters come with the next iteration's passes, and not behind the optimizer.
+  // True if updated parameters arrive during the next iteration's passes rather than right after the optimizer.
   static bool is_overlapped(const TrainingSpec& training);
 
  private:

@@ -7,7 +7,7 @@
 namespace orrery::workload {
 namespace {
 
-// Where `value` is in `values`; at the end from now on, if it was not there.
+// Position of `value` in `values`; appends it if it is not there.
 template <class T>
 std::uint32_t position_in(std::vector<T>& values, const T& value) {
   const auto known = std::ranges::find(values, value);

@@ -20,16 +20,16 @@ class ProgramWriter {
  public:
   using Nodes = std::vector<NodeId>;
 
-  // What the next node in line waits for.
+  // Nodes that the next node in line waits for.
   const Nodes& tail() const { return tail_; }
   void set_tail(Nodes nodes) { tail_ = std::move(nodes); }
   // The next node in line waits for this one too.
   void join(NodeId node) { tail_.push_back(node); }
-  // How many nodes there are so far: the next one's NodeId; and how many with all repetitions written out.
+  // Number of nodes so far, which is the next one's NodeId; and with all repetitions written out.
   std::uint32_t size() const { return count_; }
   std::uint32_t written_out_size() const { return written_out_size_; }
 
-  // What is written from here on is of the next iteration; what was before the first one is of none.
+  // Marks the start of the next iteration; nodes before the first mark belong to none.
   void begin_iteration();
 
   // In line: waits for the tail, and is the tail from then on. Work of no time and no size is written too.

@@ -66,7 +66,8 @@ std::int64_t RankGrid::group_of(GroupFamily family, const Place& place) const {
   const std::int64_t column = place[kT] + t * p;  // of ranks with the same parameters
   const std::int64_t columns = t * parallel_.depth();
   const std::int64_t expert = parallel_.expert, shard = parallel_.shard_ranks();
-  // Of ranks with the same experts, which whole ones leave in one column.
+  // Column among ranks with the same experts; `expert_columns()` tensor ranks that each hold whole experts share one
+  // column.
   const std::int64_t whole = parallel_.expert_columns();
   const std::int64_t expert_column = column / whole, expert_columns = columns / whole;
   const std::int64_t place_of_expert = expert_replica(place);

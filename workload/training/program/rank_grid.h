@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where each rank stands in the grid of parallel degrees, and the groups that follow from it.
+// Grid of parallel degrees: the place of each rank, and the groups that follow from it.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ class RankGrid {
 
   std::int64_t group_size(GroupFamily family) const;
   std::int64_t group_count(GroupFamily family) const { return ranks() / group_size(family); }
-  // Which group of the family the rank is in, 0 .. group_count()-1. kEmbedding: of ranks of the first and last stage.
+  // Number of the rank's group in the family, 0 .. group_count()-1. kEmbedding: ranks of the first and last stage.
   std::int64_t group_of(GroupFamily family, const Place& place) const;
   // The members of the group of the family that the rank at `place` is in, ascending; none where it is in no group.
   std::vector<RankId> members(GroupFamily family, const Place& place) const;

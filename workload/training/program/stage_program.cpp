@@ -75,8 +75,8 @@ bool exchanges_in(const Pass& pass, const TrainingSpec& training) {
 
 namespace {
 
-// Whether nothing outside knows what is within a pass, so that it is as another of its kind. Exchanged gradients and
-// gathered parameters do, and so do messages.
+// True if nothing outside depends on the inside of a pass, so that a pass of the same kind is its repetition. Exchanged
+// gradients, gathered parameters and messages depend on it.
 bool may_repeat(const Pass& pass, const StageRequest& request) {
   const TrainingSpec& training = *request.training;
   if (!request.repeats || training.overlaps()) return false;
@@ -98,14 +98,14 @@ class LayerWriter {
   LayerWriter(const TrainingSpec& training, GradientSynchronisation& gradients, ProgramWriter& writer)
       : training_(training), gradients_(gradients), writer_(writer) {}
 
-  // Of the pass that is written.
+  // State of the pass that is being written.
   struct Line {
     ProgramWriter::Nodes before_collective;  // what the latest collective in line waits for
     std::optional<NodeId> beside_next;       // a collective beside which the next computation runs
   };
   Line& line() { return line_; }
   void begin_pass() { line_ = {writer_.tail(), {}}; }
-  // What is next waits for that collective.
+  // The next node waits for that collective.
   void join_collective() {
     if (line_.beside_next) writer_.join(*line_.beside_next);
     line_.beside_next.reset();
@@ -284,7 +284,7 @@ class StageBuilder {
     pass_ = lanes_[lane_].pass;
   }
 
-  // What comes next waits for both.
+  // The next node waits for both lanes.
   void leave_lanes(const std::array<Pass, 2>& passes) {
     lanes_[lane_] = current_lane();
     std::set<NodeId> both;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the ranks of one pipeline stage do in a training step: one execution graph, in which communicators, peers and
+// Program of the ranks of one pipeline stage in a training step: one execution graph, in which communicators, peers and
 // tags are local numbers, so that all of them share it.
 #pragma once
 
@@ -16,7 +16,8 @@
 
 namespace orrery::workload {
 
-// Whom a stage sends to or receives from. Stages are a circle: the last one's next is the first (interleaved).
+// Kinds of peers that a stage sends to or receives from. Stages are a circle: the last one's next is the first
+// (interleaved).
 enum class PeerKind : std::uint8_t { kNextStage, kPreviousStage, kNextContext, kPreviousContext, kServer };
 
 struct Peer {
@@ -59,7 +60,7 @@ struct StageLayer {
   const LayerProgram* beside_another = nullptr;
 };
 
-// Whether a pass of this kind does an action of a layer; `splits` as in Pass.
+// True if a pass of this kind performs an action of a layer; `splits` as in Pass.
 inline bool is_in_pass(const Action& action, PassKind kind, bool splits) {
   return (!splits && kind != PassKind::kWeight) || is_weight_gradient(action) == (kind == PassKind::kWeight);
 }
@@ -82,7 +83,7 @@ struct StageRequest {
 // Gradients of a pass are exchanged as soon as they are there where replicas share them, else those of the last.
 bool exchanges_in(const Pass& pass, const TrainingSpec& training);
 
-// Of all its layers: those that are trained, and the others.
+// Parameters of all the stage's layers: the trained and the frozen ones.
 ParameterCount parameters_of(const StageRequest& request);
 std::int64_t frozen_of(const StageRequest& request);
 

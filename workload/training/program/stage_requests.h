@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the programs of a training job are to do, before they are written: of each pipeline stage its layers, priced.
+// Requests for the programs of a training job, before they are written: for each pipeline stage its layers, priced.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class StageRequests {
 
   const RankGrid& grid() const { return grid_; }
   std::size_t loads() const { return loads_; }
-  // Of every program, those of a stage one behind the other.
+  // Requests of all programs, stage by stage.
   std::span<StageRequest> all() { return all_; }
   std::span<const StageRequest> all() const { return all_; }
 

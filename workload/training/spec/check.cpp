@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What cannot be: every combination of a training job's numbers that has no meaning, each with what would work.
+// Checks of a training job: each meaningless combination of its numbers is an error that says what would work.
 #include "workload/training/spec/check.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace orrery::workload {
 namespace {
 
-// As many ranks as a fabric may have devices.
+// Largest number of ranks: the number of devices that a fabric may have.
 constexpr std::int64_t kMostRanks = 1 << 24;
 
 class Check {
@@ -207,7 +207,7 @@ class Check {
 // fifteen times what there are.
 constexpr double kMostOperations = 1e8;
 
-// What sums of a few may reach and still fit 64 bits.
+// Limit to sums of a few terms, so that they fit 64 bits.
 constexpr double kMostCount = 2e18;
 
 double real(std::int64_t count) { return static_cast<double>(count); }

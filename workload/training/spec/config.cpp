@@ -52,7 +52,7 @@ void read_exchange(Section& section, Parallelism& parallel) {
                 "waiting for all workers");
 }
 
-// As many replicas as the devices have room for.
+// Sets the number of replicas to what the devices have room for.
 void fill_with_replicas(Parallelism& parallel, std::int64_t devices) {
   const std::int64_t servers = parallel.ranks() - parallel.workers();
   std::int64_t& data = parallel.degrees[static_cast<std::size_t>(ParallelDimension::kData)];
@@ -295,7 +295,7 @@ void read_steps(Section& section, TrainingSpec& training) {
     section.error("price", "'price' is of a whole training run", "say by 'tokens' how long that is, such as 300e9");
 }
 
-// What is said of `parallel` beside it.
+// Other names for keys of `parallel` that stand beside it.
 constexpr std::array<Section::OtherName, 11> kOtherKeys = {{
     {"tp", "parallel.tensor"},
     {"pp", "parallel.pipeline"},

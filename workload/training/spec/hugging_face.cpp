@@ -97,10 +97,10 @@ class Translation {
     add(key, flag ? "true" : "false", entry == nullptr ? contents_.where : entry->where);
   }
 
-  // Whether a key of a model here says it in place of Hugging Face's.
+  // True if a key of Orrery's own stands in place of Hugging Face's.
   bool is_own(std::string_view key) const { return contents_.find(key) != nullptr; }
 
-  // What says the size: an entry with a value, or nothing.
+  // Entry that gives the size, with a value; null if there is none.
   const ConfigEntry* entry_of(const TranslatedSize& size) const {
     if (const ConfigEntry* entry = first_of(contents_, size.names)) return entry;
     // Llama 4 has a width for dense layers apart from that of experts.

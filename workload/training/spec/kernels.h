@@ -15,7 +15,7 @@
 
 namespace orrery::workload {
 
-// What operands of a product are when the tensor cores get them. kHalf: two bytes a value, or more.
+// Format of a product's operands when the tensor cores get them. kHalf: two bytes a value, or more.
 enum class OperandFormat : std::uint8_t { kHalf, kFp8, kFp8Block, kNvfp4 };
 inline constexpr std::size_t kOperandFormatCount = 4;
 std::string_view name_of(OperandFormat format);  // "bf16", "fp8", "fp8-block", "nvfp4"

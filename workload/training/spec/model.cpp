@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many parameters a model has, from its sizes alone.
+// Number of parameters of a model, from its sizes alone.
 #include "workload/training/spec/model.h"
 
 #include <limits>
@@ -59,7 +59,7 @@ Parts parts_of(const TransformerSpec& model) {
   const Int128 expert = expert_layers * mlp(model, model.expert_hidden);
   const Int128 table = Int128{model.hidden} * model.vocab;
   const ImagePatches images = model.patches.value_or(ImagePatches{});
-  // Of images the token that is classified begins as parameters.
+  // A model of images starts with parameters for the token that is classified.
   const Int128 ends = model.patches ? linear(images.values(), model.hidden, true) + model.hidden : table;
   const Int128 classifier = model.patches ? linear(model.hidden, images.classes, true) : 0;
   return {whole("embedding", ends),

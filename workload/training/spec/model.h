@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is trained: the sizes of a model, as configs/models has them.
+// Models: their sizes, as configs/models has them.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,7 @@ struct TransformerSpec {
   std::optional<AttentionKind> attention;  // of the software if not given
 
   std::int64_t predicted() const { return predictions > 0 ? predictions : sequence; }
-  // Whether an embedding stands before the layers, and a head behind them.
+  // True if an embedding comes before the layers, and a head behind them.
   bool has_ends() const { return vocab > 0 || patches; }
   bool has_experts(std::int64_t layer) const {
     return experts > 0 && layer >= dense_layers && (layer - dense_layers + 1) % expert_interval == 0;
@@ -167,8 +167,8 @@ struct ParameterPart {
 // All parts that have any, in the order of the model. Counts saturate as parameter_count() does.
 std::vector<ParameterPart> parameter_parts(const ModelSpec& model);
 
-// Those that one token or sample passes: of experts the routed ones it goes to and the shared ones, of tables the rows
-// that it looks up.
+// Parameters that one token or sample passes: of experts, the routed ones it goes to and the shared ones; of tables,
+// the rows that it looks up.
 std::int64_t active_parameters(const ModelSpec& model);
 
 // Weights and biases of the whole model; tied embeddings once. Saturates at the largest number; a model that has been

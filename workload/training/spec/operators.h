@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a layer computes, operator by operator: shapes, FLOPs and bytes. How long an operator takes is the device's
-// business (OperatorTimes).
+// Operators of a layer: shapes, FLOPs and bytes. How long an operator takes is the device's business (OperatorTimes).
 #pragma once
 
 #include <array>
@@ -15,11 +14,11 @@
 
 namespace orrery::workload {
 
-// What a product of a transformer layer makes: queries, keys and values; what comes behind attention; the first and the
-// second of a perceptron.
+// Role of a product in a transformer layer: queries, keys and values; the projection behind attention; the first and
+// the second of a perceptron.
 enum class Product : std::uint8_t { kOther, kQkv, kProjection, kUp, kDown };
-// How operands of fewer than two bytes are scaled: by tensor; fp8 by blocks of some 128 values; nvfp4, half a byte a
-// value and a scale for every 16.
+// Scaling of operands of fewer than two bytes: by tensor; fp8 by blocks of some 128 values; nvfp4, half a byte a value
+// and a scale for every 16.
 enum class Scaling : std::uint8_t { kTensor, kBlock, kNvfp4 };
 
 // `batch` products C[m][n] = A[m][k] * B[k][n]. Operands and result are of `precision`, but those of fp8 and int8
@@ -33,7 +32,7 @@ struct Gemm {
   bool aligned = true;  // rows of operands start at multiples of 16 bytes, which fast kernels load
   bool winograd =
       false;  // of a 3x3 convolution: F(2x2, 3x3) multiplies 16 times where windows do 36 (arXiv 1509.09308)
-  // What memory has of A and of C, in values, where a convolution's windows overlap or skip some; 0: m * k and m * n.
+  // Values of A and of C in memory, if a convolution's windows overlap or skip some; 0: m * k and m * n.
   std::int64_t stored_a = 0;
   std::int64_t stored_c = 0;
   Product product = Product::kOther;
@@ -56,8 +55,8 @@ struct FlashAttention {
   auto operator<=>(const FlashAttention&) const = default;
 };
 
-// What is bound by memory bandwidth: kinds differ in how often software reads and writes what it need read and write
-// only once.
+// Kinds of operators bound by memory bandwidth: they differ in how often software reads and writes what it need read
+// and write only once.
 enum class ElementWiseKind : std::uint8_t {
   kNorm,        // layer norm, RMS norm
   kRotary,      // rotary position embedding
@@ -93,13 +92,13 @@ Flops flops_of(const Operator& op);
 // Every operand read once, every result written once.
 Bytes bytes_of(const Operator& op);
 
-// How long operators take on some device with some software.
+// Times of operators on some device with some software.
 class OperatorTimes {
  public:
   virtual ~OperatorTimes() = default;
   // Never negative; zero only for an operator without work.
   virtual Duration time(const Operator& op) const = 0;
-  // How far the time is that of measurements of like operators, from 0 to 1.
+  // Weight of measurements of similar operators in the time, from 0 to 1.
   virtual double measured(const Operator&) const { return 0; }
   // Streaming multiprocessors of the device; 0: not known.
   virtual std::int64_t processors() const { return 0; }

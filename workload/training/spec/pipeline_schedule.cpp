@@ -19,7 +19,7 @@ Pass nth_pass(const PipelineShape& shape, PassKind kind, std::uint32_t k) {
   return {kind, micro_batch, kind == PassKind::kForward ? chunk : shape.virtual_stages - 1 - chunk};
 }
 
-// How many forward passes come before the first pair of one forward and one backward pass.
+// Number of forward passes before the first pair of one forward and one backward pass.
 std::uint32_t warm_up(const PipelineShape& shape, std::uint32_t stage) {
   const std::uint32_t passes = shape.micro_batches * shape.virtual_stages;
   const std::uint32_t more = shape.overlaps ? 1 : 0, behind = shape.stages - stage - 1 + more;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<std::string_view, kSoftwareConstantCount> kNames = {
     "gemm", "fp8", "traffic", "flash", "accumulation", "optimizer", "expert_host"};
 
-// What one factor of traffic stands for: the kernels of layers that move memory and do little else.
+// Kinds of kernels with a common factor of traffic: layers that move memory and do little else.
 constexpr std::array<ElementWiseKind, 5> kTrafficKinds = {ElementWiseKind::kNorm, ElementWiseKind::kRotary,
                                                           ElementWiseKind::kActivation, ElementWiseKind::kAdd,
                                                           ElementWiseKind::kCopy};

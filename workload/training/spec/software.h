@@ -23,18 +23,19 @@ namespace orrery::workload {
 // kPlain: products and softmax over scores kept in memory.
 enum class AttentionKind : std::uint8_t { kFlash, kPlain };
 
-// What selective recomputation makes again in the backward pass. kScores: the scores of plain attention. kOperators:
-// all but attention and every second product (torchtitan's selective activation checkpointing by operator).
+// Part of a layer that selective recomputation computes again in the backward pass. kScores: the scores of plain
+// attention. kOperators: all but attention and every second product (torchtitan's selective activation checkpointing by
+// operator).
 enum class SelectiveKind : std::uint8_t { kScores, kOperators };
 
-// Which of its own communication tensor parallelism hides. kWeightGradient: the collective of an input gradient runs
-// beside the weight gradient of the same layer. kPieces: as well, all-gathers run beside the product that takes what
-// they gather, and reduce-scatters beside the product whose result they sum up, in as many pieces as there are ranks
-// (Megatron-Core's tp_comm_overlap).
+// Part of its own communication that tensor parallelism hides. kWeightGradient: the collective of an input gradient
+// runs during the weight gradient of the same layer. kPieces: as well, all-gathers run during the product that takes
+// what they gather, and reduce-scatters during the product whose result they sum up, in as many pieces as there are
+// ranks (Megatron-Core's tp_comm_overlap).
 enum class TensorOverlap : std::uint8_t { kNone, kWeightGradient, kPieces };
 
-// What products in fp8 cost beside themselves. Scales are of a whole tensor or of blocks of it, from earlier steps or
-// from what is cast: recipes differ in how often they read it.
+// Cost of casts around products in fp8. Scales are of a whole tensor or of blocks of it, from earlier steps or from
+// what is cast: recipes differ in how often they read it.
 struct Fp8Casts {
   Bytes operand{0};         // memory traffic of casting one value
   Bytes normalised{0};      // of one that comes from a norm, whose kernel casts it
@@ -44,7 +45,7 @@ struct Fp8Casts {
   bool operator==(const Fp8Casts&) const = default;
 };
 
-// How fast kernels run with a software on one architecture of devices, against what OperatorTimes knows of the device.
+// Speed of kernels with a software on one architecture of devices, relative to what OperatorTimes knows of the device.
 struct SoftwareRates {
   double gemm = 1;             // share of the device's GEMM rate that lasts in training (clock under load, layouts)
   double fp8 = 1;              // of that, where operands are fp8 or int8
@@ -56,8 +57,8 @@ struct SoftwareRates {
   bool operator==(const SoftwareRates&) const = default;
 };
 
-// What of a software may be fitted to published training runs. kTraffic: one factor for the kernels of layers that move
-// memory and do little else. kFlash: forward, and backward in proportion.
+// Constants of a software that may be fitted to published training runs. kTraffic: one factor for the kernels of layers
+// that move memory and do little else. kFlash: forward, and backward in proportion.
 enum class SoftwareConstant : std::uint8_t {
   kGemm,
   kFp8,
@@ -94,15 +95,15 @@ struct SoftwareSpec {
   bool scatter_gather = true;     // tensor-parallel ranks send a share each of what goes to the next stage
   bool reshard_pipeline = true;   // ZeRO 3 with a pipeline: parameters are given back after every pass
   bool recompute_all = true;      // recomputation repeats also what the backward pass does not need
-  // Of a device, beside what a job needs by its arithmetic: what the context, communication libraries and kernels'
-  // workspaces take, and what the allocator holds and cannot use, as a share of that need. Fitted to the memory that
-  // the tables of configs/validation/training have.
+  // Memory of a device beyond what a job needs by its arithmetic: that of the context, communication libraries and
+  // kernels' workspaces, and what the allocator holds and cannot use, as a share of that need. Fitted to the memory
+  // that the tables of configs/validation/training have.
   Bytes memory_reserve{7LL << 30};
   double memory_fragments = 0.08;
   std::optional<Bytes> memory_loss;  // of a score of the vocabulary, at the peak; without it, its value and 4
   Duration step{};                   // that a step takes beside what the devices do
-  // That a pass through a layer of experts waits for the host, which reads how many tokens each expert gets, and
-  // launches many small kernels.
+  // Wait of a pass through a layer of experts for the host, which reads how many tokens each expert gets, and launches
+  // many small kernels.
   Duration expert_host{};
   Fp8Casts fp8;
   SoftwareRates rates;
@@ -124,13 +125,14 @@ Precision read_gradients(Section& section, Precision fallback, std::string_view 
 // "gemm", "flash", ...
 std::string_view name_of(SoftwareConstant constant);
 
-// Those that kernels of this architecture run with: of its own rates where the software has some, and of the software.
+// Constants that kernels of this architecture run with: those of its own rates, if the software has some, and those of
+// the software.
 std::vector<SoftwareConstant> fitted_on(const SoftwareSpec& software, Architecture architecture);
 
 // A factor, the share of the peak of flash attention forward, bytes, or microseconds.
 double value_of(const SoftwareSpec& software, Architecture architecture, SoftwareConstant constant);
 
-// Of kTraffic all five factors; bytes are rounded to whole ones, times to nanoseconds. Rates become the architecture's
+// Sets all five factors for kTraffic; rounds bytes to whole ones, times to nanoseconds. Rates become the architecture's
 // own.
 void set_value(SoftwareSpec& software, Architecture architecture, SoftwareConstant constant, double value);
 

@@ -21,14 +21,14 @@
 
 namespace orrery::workload {
 
-// In which order a pipeline stage takes the passes of its micro-batches.
-// kGpipe: all forward, then all backward (Huang et al. 2019). kOneForwardOneBackward: PipeDream-flush (Narayanan et al.
-// 2021). kInterleaved: the same over `virtual_stages` chunks of the model per stage (Megatron-LM, SC'21). kZeroBubble:
-// ZB-H1, weight gradients put off into the bubble (Qi et al. 2023). kPipedream: 1F1B that is never flushed: every
-// micro-batch updates the weights of a stage, which keeps those of its forward pass for its backward pass (weight
-// stashing; Narayanan et al. 2019). kDualPipe, kDualPipeV: forward passes of some micro-batches run side by side with
-// backward passes of others, so that communication of one hides behind the other (DeepSeek-AI 2024). Every rank has two
-// chunks: DualPipe's pipelines run both ways, so that all parameters are there twice; DualPipeV's goes there and back.
+// Order in which a pipeline stage takes the passes of its micro-batches. kGpipe: all forward, then all backward (Huang
+// et al. 2019). kOneForwardOneBackward: PipeDream-flush (Narayanan et al. 2021). kInterleaved: the same over
+// `virtual_stages` chunks of the model per stage (Megatron-LM, SC'21). kZeroBubble: ZB-H1, weight gradients put off
+// into the bubble (Qi et al. 2023). kPipedream: 1F1B that is never flushed: every micro-batch updates the weights of a
+// stage, which keeps those of its forward pass for its backward pass (weight stashing; Narayanan et al. 2019).
+// kDualPipe, kDualPipeV: forward passes of some micro-batches run side by side with backward passes of others, so that
+// communication of one hides behind the other (DeepSeek-AI 2024). Every rank has two chunks: DualPipe's pipelines run
+// both ways, so that all parameters are there twice; DualPipeV's goes there and back.
 enum class ScheduleKind : std::uint8_t {
   kGpipe,
   kOneForwardOneBackward,
@@ -39,7 +39,7 @@ enum class ScheduleKind : std::uint8_t {
   kDualPipeV,
 };
 
-// Whether a rank has two chunks, which the pipeline passes on its way there and back.
+// True if a rank has two chunks, which the pipeline passes on its way there and back.
 constexpr bool is_v_shaped(ScheduleKind kind) {
   return kind == ScheduleKind::kDualPipe || kind == ScheduleKind::kDualPipeV;
 }
@@ -68,10 +68,9 @@ struct PipelineShape {
   bool overlaps = false;
 };
 
-// Of a V-shaped schedule `stages` are those from the first rank to the turning point, which are on the way back, too:
-// chunk 0 of rank i is stage i, chunk 1 is stage 2 * stages - 1 - i; `micro_batches`, at least 2 * stages, are those of
-// a chunk, and `virtual_stages` is 2.
-// Every pass of `stage` once, in order.
+// Passes of `stage` in order, each once. In a V-shaped schedule, `stages` counts those from the first rank to the
+// turning point, which the way back passes again: chunk 0 of rank i is stage i, chunk 1 is stage 2 * stages - 1 - i;
+// `micro_batches`, at least 2 * stages, are those of a chunk, and `virtual_stages` is 2.
 std::vector<Pass> pipeline_order(const PipelineShape& shape, std::uint32_t stage);
 
 enum class ParallelDimension : std::uint8_t { kTensor, kContext, kData, kPipeline };
@@ -84,8 +83,8 @@ std::string_view name_of(ParallelDimension dimension);  // "tensor", ...
 // gathers them first (Llama 3).
 enum class ContextKind : std::uint8_t { kRing, kAllGather };
 
-// How replicas agree on parameters. kParameterServer: ranks beyond the workers hold them, workers send gradients there
-// and take parameters back.
+// Agreement of replicas on parameters. kParameterServer: ranks beyond the workers hold them, workers send gradients
+// there and take parameters back.
 enum class ExchangeKind : std::uint8_t { kCollective, kParameterServer };
 
 struct Parallelism {
@@ -111,14 +110,14 @@ struct Parallelism {
   std::int64_t data() const { return degree(ParallelDimension::kData); }
   std::int64_t pipeline() const { return degree(ParallelDimension::kPipeline); }
   std::int64_t halves() const { return both_ways ? 2 : 1; }
-  // How many ranks of a pipeline hold parameters of their own, and which of them a rank of it is or is like.
+  // Number of ranks of a pipeline that hold parameters of their own, and the one of them that a rank is or is like.
   std::int64_t depth() const { return (pipeline() + halves() - 1) / halves(); }
   std::int64_t depth_of(std::int64_t stage) const { return stage < depth() ? stage : pipeline() - 1 - stage; }
   // Tensor-parallel ranks that are as many replicas to experts, which they have whole.
   std::int64_t expert_columns() const { return expert_tensor == 1 ? tensor() : 1; }
   // Ranks that hold the same parameters, or share them.
   std::int64_t replicas() const { return data() * context() * halves(); }
-  // Whether a rank holds its share of the parameters only; or all of them, of which it updates its share.
+  // True if a rank holds its share of the parameters only; and true if it holds all of them, and updates its share.
   bool shares_parameters() const { return zero == 3; }
   bool updates_shares() const { return zero == 1 || zero == 2; }
   std::int64_t shard_ranks() const { return zero == 0 ? 1 : (shard == 0 ? replicas() : shard); }
@@ -126,7 +125,7 @@ struct Parallelism {
   std::int64_t ranks() const { return workers() + (exchange == ExchangeKind::kParameterServer ? servers : 0); }
 };
 
-// How samples come to the devices of the first pipeline stage. They are read from remote memory (`memory.remote`) and
+// Input of samples to the devices of the first pipeline stage. They are read from remote memory (`memory.remote`) and
 // decoded and copied by the host, batch after batch. The batches of `prefetch` iterations are kept ready: one is taken
 // when an iteration starts, and another is asked for.
 struct InputSpec {
@@ -169,7 +168,7 @@ struct RecomputeModules {
   bool any() const { return norm || activation || up_projection; }
 };
 
-// How tokens go to the ranks of their experts and back.
+// Exchange of tokens with the ranks of their experts.
 struct ExpertSpec {
   DispatchLibrary dispatch;
   std::optional<Precision> precision;  // of rows on their way to experts; of activations if not given
@@ -203,18 +202,18 @@ struct TrainingSpec {
   Location where;                                          // of the section, for messages
   std::map<std::string, Location, std::less<>> locations;  // of its keys, by path: "parallel.tensor"
 
-  // Whether iterations flow into one another, and every micro-batch updates the weights.
+  // False if iterations flow into one another, and every micro-batch updates the weights.
   bool is_flushed() const { return schedule != ScheduleKind::kPipedream; }
   std::int64_t micro_batches() const { return global_batch / (parallel.data() * micro_batch); }
-  // Those that pass one chunk of a rank.
+  // Micro-batches that pass one chunk of a rank.
   std::int64_t chunk_micro_batches() const { return micro_batches() / parallel.halves(); }
-  // Whether passes of two micro-batches run side by side somewhere.
+  // True if passes of two micro-batches run side by side somewhere.
   bool overlaps() const { return overlap_passes || is_v_shaped(schedule); }
   // Parts of the model, one behind the other.
   std::int64_t model_stages() const {
     return is_v_shaped(schedule) ? 2 * parallel.depth() : parallel.pipeline() * virtual_stages;
   }
-  // Of a parameter as ranks keep and exchange it. Only products take fp8 and int8, from copies.
+  // Size of a parameter as ranks keep and exchange it. Only products take fp8 and int8, from copies.
   Bytes parameter_size() const { return is_of_products_only(precision) ? Bytes(2) : size_of(precision); }
   Bytes gathered_parameter_size() const {
     return is_of_products_only(precision) && software.fp8.parameters ? size_of(precision) : parameter_size();
@@ -229,14 +228,14 @@ struct TrainingSpec {
     return parallel.shares_parameters() ||
            (parallel.zero > 0 && software.overlap_layers && software.overlap_gradients && parallel.exchange == ExchangeKind::kCollective);
   }
-  // Whether two stages have the embedding's table.
+  // True if two stages have the embedding's table.
   bool model_ties_stages() const {
     const TransformerSpec* sizes = transformer();
     return sizes != nullptr && (sizes->tied_embeddings || sizes->mtp_layers > 0) && sizes->vocab > 0 &&
            parallel.pipeline() > 1 && !is_v_shaped(schedule);
   }
   const TransformerSpec* transformer() const { return std::get_if<TransformerSpec>(&model.sizes); }
-  // Where a key stands; where its section starts if it is left to its default.
+  // Location of a key, or of its section's start if it is left to its default.
   const Location& where_of(std::string_view path) const;
   // Layers of each virtual stage, in pipeline order.
   std::vector<std::int64_t> layers_of_stages() const;
@@ -252,7 +251,7 @@ AttentionKind attention_of(const TrainingSpec& training);
 // software follows from by default.
 TrainingSpec read_training(Section& section, Architecture architecture, std::int64_t devices);
 
-// Where an experiment names no software, a file of configs/software: that of the model's kind, and for transformers
+// Software of an experiment that names none, a file of configs/software: that of the model's kind, and for transformers
 // that of the device's generation.
 std::string_view default_software(const ModelSpec& model, Architecture architecture);
 

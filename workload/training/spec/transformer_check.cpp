@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a transformer cannot be split into.
+// Checks of how a transformer can be split.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -176,7 +176,7 @@ class TransformerCheck {
             "leave up-projection out");
   }
 
-  // What takes the embedding's table from one of both ends.
+  // Settings that take the embedding's table from one of both ends.
   static std::vector<std::string_view> of_one_stage(const TransformerSpec& model) {
     std::vector<std::string_view> settings;
     if (model.tied_embeddings) settings.emplace_back("workload.model.tied_embeddings: false");

@@ -20,7 +20,7 @@ inline constexpr Range kExpertGroups{1, 1 << 20};
 inline constexpr Range kPredictionModules{0, 64};
 }  // namespace transformer_sizes
 
-// What it returns after an error may be of any size, but no zero stands where it could be divided by.
+// Reads a transformer. After an error, its numbers may be of any size, but none that is divided by is zero.
 TransformerSpec read_transformer(Section& section);
 
 }  // namespace orrery::workload
