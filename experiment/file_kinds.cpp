@@ -17,18 +17,17 @@ namespace {
 
 // A table of published measurements: it has the key `table` and one of `keys`; the first kind that fits holds.
 struct TableKind {
-  FileKind kind;
   std::array<std::string_view, 3> keys;
   std::string_view holds;
   std::string_view section;  // of `orrery validate`, and of configs/validation
 };
 
 constexpr std::array<TableKind, 5> kTables = {{
-    {FileKind::kOperatorTable, {"layers", "products", "kernels"}, "measured operators", "compute"},
-    {FileKind::kTraceTable, {"traces"}, "recorded traces", "traces"},
-    {FileKind::kDispatchTable, {"exchanges"}, "measured dispatches", "experts"},
-    {FileKind::kTrainingTable, {"figure", "experiment"}, "measured training jobs", "training"},
-    {FileKind::kCollectiveTable, {"rows"}, "measured collectives", "nccl"},
+    {{"layers", "products", "kernels"}, "measured operators", "compute"},
+    {{"traces"}, "recorded traces", "traces"},
+    {{"exchanges"}, "measured dispatches", "experts"},
+    {{"figure", "experiment"}, "measured training jobs", "training"},
+    {{"rows"}, "measured collectives", "nccl"},
 }};
 
 const TableKind* table_kind(const ConfigValue& root) {
@@ -42,7 +41,7 @@ const TableKind* table_kind(const ConfigValue& root) {
 }  // namespace
 
 FileKind file_kind(const ConfigValue& root) {
-  if (const TableKind* table = table_kind(root)) return table->kind;
+  if (table_kind(root) != nullptr) return FileKind::kMeasurements;
   const auto has = [&root](std::string_view key) { return root.find(key) != nullptr; };
   if (has("table") || is_document(root)) return FileKind::kOther;
   if (has("vary") || has("experiment")) return FileKind::kSweep;
@@ -51,6 +50,11 @@ FileKind file_kind(const ConfigValue& root) {
 
 FileKind file_kind(const std::string& file, const ConfigFiles& files) {
   return is_result(file, files) ? FileKind::kOther : file_kind(files.peek(file));
+}
+
+std::string_view measurements_of(const std::string& file, const ConfigFiles& files) {
+  const bool is_table = file_kind(file, files) == FileKind::kMeasurements;
+  return is_table ? table_kind(files.peek(file))->section : std::string_view();
 }
 
 std::string_view astra_sim_file(const ConfigValue& root) {

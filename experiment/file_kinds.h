@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/config/tree.h"
 
@@ -13,11 +14,7 @@ namespace orrery::experiment {
 // kOther: an experiment, a result, a profile, a part of an experiment, or nothing that is known.
 enum class FileKind : std::uint8_t {
   kOther,
-  kOperatorTable,
-  kTraceTable,
-  kDispatchTable,
-  kTrainingTable,
-  kCollectiveTable,
+  kMeasurements,  // a table of published ones
   kSweep,
   kAstraSim,
 };
@@ -25,6 +22,9 @@ FileKind file_kind(const std::string& file, const ConfigFiles& files);
 
 // Kind of a file with these contents, told by its keys alone.
 FileKind file_kind(const ConfigValue& root);
+
+// The section of `orrery validate` that a table of measurements belongs to, "experts"; empty if the file is none.
+std::string_view measurements_of(const std::string& file, const ConfigFiles& files);
 
 // Which of ASTRA-sim's files this is, as "network"; empty if it is none.
 std::string_view astra_sim_file(const ConfigValue& root);

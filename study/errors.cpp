@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "study/errors.h"
 
+#include <algorithm>
+#include <cmath>
+#include <span>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -10,14 +14,24 @@ namespace {
 constexpr Bytes kMiddleFrom{1 << 20};
 constexpr Bytes kLargeFrom{256 << 20};
 
+// Of ascending values.
+double median_of(std::span<const double> values) {
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
 }  // namespace
 
 std::optional<ErrorSummary> summary_of(std::vector<double> errors) {
   if (errors.empty()) return std::nullopt;
-  std::ranges::sort(errors);
   const std::size_t count = errors.size();
   const auto ninetieth = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(count)));
-  return ErrorSummary{count, (errors[(count - 1) / 2] + errors[count / 2]) / 2, errors[ninetieth - 1], errors.back()};
+  double mean = 0;
+  for (const double error : errors) mean += std::abs(error) / static_cast<double>(count);
+  std::ranges::sort(errors);
+  const double bias = median_of(errors);
+  for (double& error : errors) error = std::abs(error);
+  std::ranges::sort(errors);
+  return ErrorSummary{count, median_of(errors), errors[ninetieth - 1], errors.back(), mean, bias};
 }
 
 SizeBand band_of(Bytes size) {

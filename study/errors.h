@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How far off predictions are: what calibration and the kinds of validation share. A row is anything with a signed
-// error(), predicted / measured - 1.
+// How far off predictions are: what calibration and the kinds of validation share.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,32 +16,22 @@
 
 namespace orrery::study {
 
-// Of absolute errors |predicted / measured - 1|.
+// Of errors predicted / measured - 1: all but the bias are of their absolute values.
 struct ErrorSummary {
   std::size_t rows = 0;
   double median = 0;
   double ninetieth = 0;  // percentile
   double worst = 0;
+  double mean = 0;
+  // The median of the signed errors: never larger than the median error, which it reaches where all rows lie on one
+  // side. A mean would follow the few rows that are several times too slow, which nothing balances: no time is less
+  // than 0.
+  double bias = 0;
 };
 
-// Nothing without rows. Of an even number of rows the median is the mean of the two in the middle; a percentile is the
-// least error that at least so many rows do not exceed.
+// Summarises signed errors; nothing without any. Of an even number of rows the median is the mean of the two in the
+// middle; a percentile is the least error that at least so many rows do not exceed.
 std::optional<ErrorSummary> summary_of(std::vector<double> errors);
-
-// Of the rows that `counts`.
-template <class Rows, class Counts>
-std::optional<ErrorSummary> summary_of(const Rows& rows, const Counts& counts) {
-  std::vector<double> errors;
-  for (const auto& row : rows)
-    if (std::invoke(counts, row)) errors.push_back(std::abs(row.error()));
-  return summary_of(std::move(errors));
-}
-
-// The row that is farthest off, the first of equals. `rows` is not empty.
-template <class Rows>
-const auto& worst_of(const Rows& rows) {
-  return *std::ranges::max_element(rows, {}, [](const auto& row) { return std::abs(row.error()); });
-}
 
 // Below 1 MiB launch and latency decide, from 256 MiB on bandwidth does; between them both.
 enum class SizeBand : std::uint8_t { kSmall, kMiddle, kLarge };

@@ -21,11 +21,7 @@
 #include "report/table.h"
 #include "study/sweep/lines.h"
 #include "study/sweep/sweep.h"
-#include "study/validate/collectives/validate.h"
-#include "study/validate/compute/table.h"
-#include "study/validate/experts/table.h"
-#include "study/validate/traces/traces.h"
-#include "study/validate/training/validation.h"
+#include "study/validate/kinds.h"
 #include "workload/traces/lint.h"
 
 namespace orrery::cli {
@@ -72,28 +68,14 @@ void check_sweep(const std::string& file, const Session& session, Diagnostics& d
 experiment::CheckedConfig check_as_told(const std::string& file, const Session& session, Diagnostics& diagnostics) {
   const ConfigFiles& files = session.files;
   switch (experiment::file_kind(file, files)) {
-    case FileKind::kOperatorTable:
-      study::load_table<study::ComputeTable>(file, session.settings, files, diagnostics);
-      return {"table of operators", {}};
-    case FileKind::kTraceTable:
-      study::load_table<study::TraceTable>(file, session.settings, files, diagnostics);
-      return {"table of recorded traces", {}};
-    case FileKind::kTrainingTable: {
-      const auto table = study::load_table<study::TrainingTable>(file, session.settings, files, diagnostics);
-      if (!diagnostics.has_errors()) study::check_training_rows(table, files, diagnostics);
-      return {"table of training jobs", {}};
+    case FileKind::kMeasurements: {
+      const study::ValidationKind& kind = study::validation_kind(experiment::measurements_of(file, files));
+      kind.check(file, session.settings, files, diagnostics);
+      return {kind.table, {}};
     }
-    case FileKind::kDispatchTable:
-      study::load_table<study::ExpertTable>(file, session.settings, files, diagnostics);
-      return {"table of dispatch and combine", {}};
     case FileKind::kSweep:
       check_sweep(file, session, diagnostics);
       return {"sweep", {}};
-    case FileKind::kCollectiveTable: {
-      const auto table = study::load_table<study::ValidationTable>(file, session.settings, files, diagnostics);
-      if (!diagnostics.has_errors()) study::check_prediction(table, files);
-      return {"validation table", {}};
-    }
     case FileKind::kAstraSim:
     case FileKind::kOther:
       break;

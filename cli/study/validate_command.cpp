@@ -10,16 +10,10 @@
 #include "core/error.h"
 #include "core/files/input_files.h"
 #include "core/version.h"
-#include "study/benchmark/interval.h"
-#include "study/validate/collectives/cross.h"
-#include "study/interval/kinds.h"
-#include "study/validate/accuracy/accuracy.h"
 #include "study/validate/collectives/validate.h"
 #include "study/validate/compute/table.h"
-#include "study/validate/compute/validation.h"
-#include "study/validate/experts/validation.h"
+#include "study/validate/kinds.h"
 #include "study/validate/traces/traces.h"
-#include "study/validate/training/cross.h"
 
 namespace orrery::cli {
 namespace {
@@ -35,9 +29,6 @@ struct ValidateOptions {
   std::string errors;  // file that gets those of families left out
   std::string traces;  // folder of the recorded traces; empty: not given
 };
-
-constexpr std::string_view kNoTraces =
-    "the recordings of configs/validation/traces are not shipped; each file there names its source";
 
 using Sections = std::vector<study::AccuracySection>;
 
@@ -71,7 +62,8 @@ void check_options(const ValidateOptions& options) {
                      "ask for nccl, compute, experts or training");
   const bool names_traces = std::ranges::find(options.sections, "traces") != options.sections.end();
   if (names_traces && options.traces.empty())
-    throw InputError({"traces"}, fmt::format("needs the folder of the recordings: {}", kNoTraces), "--traces-from DIR");
+    throw InputError({"traces"}, fmt::format("needs the folder of the recordings: {}", study::kNoRecordings),
+                     "--traces-from DIR");
   if (!options.traces.empty() && !wants(options, "traces"))
     throw InputError({"--traces-from"}, "is of the section 'traces', which was not asked for");
   if (!options.errors.empty() && (!options.cross || wants(options, "nccl") == wants(options, "training")))
@@ -84,6 +76,12 @@ void check_options(const ValidateOptions& options) {
     throw InputError({"--plot"}, "is of the section 'nccl', which was not asked for");
 }
 
+std::vector<std::string> section_names() {
+  std::vector<std::string> names;
+  for (const study::ValidationKind& kind : study::validation_kinds()) names.emplace_back(kind.name);
+  return names;
+}
+
 std::vector<std::string> plot_files(const std::vector<study::ValidationTable>& tables) {
   std::vector<std::string> files;
   for (const study::ValidationTable& table : tables)
@@ -91,96 +89,26 @@ std::vector<std::string> plot_files(const std::vector<study::ValidationTable>& t
   return files;
 }
 
-Answer validate_collectives(const ValidateOptions& options, const Session& session, Sections& sections) {
-  const std::vector<study::ValidationTable> tables = study::list_tables<study::ValidationTable>(session.files);
-  if (!options.plot.empty()) make_folder(options.plot, plot_files(tables));
-  Progress progress;
-  const study::Validation validation = orrery::study::validate(tables, session.files, progress.of("tables"));
-  std::optional<study::CrossValidation> cross;
-  study::Coverage coverage;
-  if (options.cross) {
-    cross = study::cross_validate(tables, session.files, progress.of("systems"));
-    const std::vector<study::MeasuredError> errors = study::errors_of(*cross);
-    coverage = study::coverage(errors, study::collective_runs());
-    if (!options.errors.empty()) write_file(options.errors, study::errors_csv(errors, study::collective_runs()));
+study::ValidationRequest request_of(const ValidateOptions& options, const Session& session, Progress& progress) {
+  study::ValidationRequest request{session.files, options.cross, options.details, !options.plot.empty()};
+  request.own_tables = options.training_tables;
+  if (const study::ComputeQuestion& own = options.compute_table; !own.file.empty()) {
+    request.own_tables = {own.file};
+    request.device = own.device;
+    request.software = own.software;
   }
-  progress.clear();
-  sections.push_back(study::accuracy_of(validation));
-  if (!options.plot.empty())
-    for (const study::ValidatedTable& table : validation.scored)
-      write_file(options.plot + "/" + study::plot_file_name(*table.table), study::validation_plot(table));
-  Answer answer{study::validation_text(validation) + (cross ? study::cross_validation_text(*cross, coverage) : ""),
-                study::to_json(validation)};
-  if (cross) answer.document["cross"] = study::to_json(*cross, coverage);
-  return answer;
+  request.recordings = options.traces;
+  request.progress = [&progress](std::string_view what) { return progress.of(what); };
+  return request;
 }
 
-Answer validate_operators(const ValidateOptions& options, const Session& session, Sections& sections) {
-  std::vector<study::ComputeTable> tables = study::list_tables<study::ComputeTable>(session.files);
-  if (!options.compute_table.file.empty())
-    tables = study::compute_tables_of(options.compute_table, tables, session.files);
-  const study::ComputeValidation validation = study::validate_compute(tables);
-  sections.push_back(study::accuracy_of(validation));
-  const std::string kernels = study::kernel_validation_text(validation, options.cross);
-  return {study::compute_validation_text(validation) + (kernels.empty() ? "" : "\n" + kernels),
-          study::to_json(validation)};
-}
-
-Answer validate_exchanges(const ValidateOptions& options, const Session& session, Sections& sections) {
-  const std::vector<study::ExpertTable> tables = study::list_tables<study::ExpertTable>(session.files);
-  const study::ExpertValidation validation = study::validate_experts(tables, session.files, options.cross);
-  sections.push_back(study::accuracy_of(validation));
-  return {study::expert_validation_text(validation), study::to_json(validation)};
-}
-
-// The shipped tables, or those of the user.
-std::vector<study::TrainingTable> training_tables(const ValidateOptions& options, const Session& session) {
-  if (options.training_tables.empty()) return study::list_tables<study::TrainingTable>(session.files);
-  return study::load_tables<study::TrainingTable>(options.training_tables, session.files);
-}
-
-Answer validate_jobs(const ValidateOptions& options, const Session& session, Sections& sections) {
-  const std::vector<study::TrainingTable> tables = training_tables(options, session);
-  Progress progress;
-  const study::TrainingValidation validation = study::validate_training(tables, session.files, progress.of("jobs"));
-  sections.push_back(study::accuracy_of(validation));
-  Answer answer{study::training_validation_text(validation, options.details), study::to_json(validation)};
-  if (options.cross) {
-    const study::TrainingCross cross =
-        study::cross_validate(validation, session.files, progress.of("jobs with other constants"));
-    const std::vector<study::MeasuredError> errors = study::errors_of(cross, session.files);
-    const study::Coverage coverage = study::coverage(errors, study::training_runs());
-    answer.text += study::training_cross_text(validation, cross, coverage);
-    answer.document["cross"] = study::to_json(cross, coverage);
-    if (!options.errors.empty()) write_file(options.errors, study::errors_csv(errors, study::training_runs()));
-  }
-  progress.clear();
-  return answer;
-}
-
-// InputError where none of the recordings is in the folder: a table without a row is no answer.
-void refuse_missing(std::span<const study::ReplayedTrace> traces, const std::string& folder) {
-  if (std::ranges::any_of(traces, [](const study::ReplayedTrace& trace) { return trace.skipped.empty(); })) return;
-  std::string first;
-  if (!traces.empty()) first = fmt::format(": {}: {}", traces.front().table->name, traces.front().skipped);
-  throw InputError({folder}, fmt::format("has none of the recordings that are replayed{}", first),
-                   std::string(kNoTraces));
-}
-
-Answer validate_replays(const ValidateOptions& options, const Session& session) {
-  const std::vector<study::TraceTable> tables = study::list_tables<study::TraceTable>(session.files);
-  Progress progress;
-  const std::vector<study::ReplayedTrace> traces =
-      study::validate_traces(tables, options.traces, session.files, progress.of("traces"));
-  progress.clear();
-  refuse_missing(traces, options.traces);
-  return {study::trace_validation_text(traces), study::to_json(traces)};
-}
-
-// As a part of what is printed and written under `name`.
-void add(Answer& all, const char* name, Answer section) {
-  all.text += (all.text.empty() ? "" : "\n") + section.text;
-  all.document[name] = std::move(section.document);
+// Adds what a kind says to what is printed and written.
+void add(Answer& all, const study::ValidationKind& kind, study::Validated validated) {
+  all.text += (all.text.empty() ? "" : "\n") + validated.text;
+  if (kind.key.empty())
+    all.document.update(validated.document);
+  else if (!validated.document.is_null())
+    all.document[std::string(kind.key)] = std::move(validated.document);
 }
 
 // The page, and its pictures in the folder beside it.
@@ -208,15 +136,18 @@ void validate(const ValidateOptions& options, const Session& session) {
   refuse_same_file({"--json", session.outputs.json}, {"--errors", options.errors});
   Answer answer{{}, {{"schema", "orrery.validation/1"}, {"version", kVersion}}};
   Sections sections;
-  if (wants(options, "nccl")) answer = validate_collectives(options, session, sections);
-  if (wants(options, "compute")) add(answer, "compute", validate_operators(options, session, sections));
-  if (wants(options, "experts")) add(answer, "experts", validate_exchanges(options, session, sections));
-  if (wants(options, "training")) add(answer, "training", validate_jobs(options, session, sections));
-  if (!options.traces.empty())
-    add(answer, "traces", validate_replays(options, session));
-  else if (wants(options, "traces"))
-    answer.text +=
-        fmt::format("\nRecorded steps: not replayed; {}, and --traces-from DIR names their folder\n", kNoTraces);
+  if (!options.plot.empty())
+    make_folder(options.plot, plot_files(study::list_tables<study::ValidationTable>(session.files)));
+  for (const study::ValidationKind& kind : study::validation_kinds()) {
+    if (!wants(options, kind.name)) continue;
+    Progress progress;
+    study::Validated validated = kind.validate(request_of(options, session, progress));
+    progress.clear();
+    for (const auto& [file, picture] : validated.pictures) write_file(options.plot + "/" + file, picture);
+    if (!options.errors.empty() && !validated.errors_csv.empty()) write_file(options.errors, validated.errors_csv);
+    if (validated.accuracy) sections.push_back(std::move(*validated.accuracy));
+    add(answer, kind, std::move(validated));
+  }
   if (!options.page.empty()) write_page(options.page, sections);
   if (session.outputs.wants_page()) answer.page = page_of("orrery validate", "validation", answer.document);
   session.outputs.give(answer);
@@ -233,7 +164,7 @@ void add_validate_command(CLI::App& app, Session& session) {
   command
       .add_option("sections", options.sections,
                   "nccl (collectives), compute (kernels), experts, training (jobs), traces (default: all)")
-      ->check(one_of("sections", {"nccl", "compute", "experts", "training", "traces"}));
+      ->check(one_of("sections", section_names()));
   command.add_flag(
       "--cross", options.cross,
       "Also predict each system, or family of jobs, from a fit to the others, and kernels by another generation");

@@ -54,10 +54,10 @@ function training(found) {
       element, groups.map((group) => ({name: group.key, points: group.values.map((row) => ({...row, name: row.label}))})),
       "Training iterations, predicted against measured");
   table(
-      element, ["family", "software", "runs", "median", "p90", "mean, signed"],
+      element, ["family", "software", "runs", "median", "p90", "bias"],
       found.families.map((one) => [
         one.title, one.software.join(", "), one.error.rows, shareOrNone(one.error.median), shareOrNone(one.error.p90),
-        errorCell(one.error.signed_mean)]),
+        errorCell(one.error.bias)]),
       "Training, by family");
   const worst = [...found.rows].sort((a, b) => Math.abs(errorOf(b)) - Math.abs(errorOf(a))).slice(0, 100);
   const details = add(element, "details");

@@ -32,9 +32,9 @@ const RunSchema& collective_runs() {
 }
 
 RunKind collective_kind(const workload::CallOperation& operation, Bytes size, std::int64_t nodes, std::int64_t ranks,
-                        Architecture architecture) {
+                        std::string_view architecture) {
   return {{std::string(operation.name), std::string(size_name(band_of(size))),
-           nodes == 1 ? "within a node" : "between nodes", std::string(name_of(architecture))},
+           nodes == 1 ? "within a node" : "between nodes", std::string(architecture)},
           "",
           ranks};
 }
@@ -48,7 +48,7 @@ void add_intervals(CollectiveTable& table, const ConfigFiles& files) {
   for (CollectiveRow& row : table.rows)
     if (row.bytes > Bytes(0))
       row.interval =
-          time_interval(interval_of(collective_kind(operation, row.bytes, table.nodes, table.ranks, table.generation),
+          time_interval(interval_of(collective_kind(operation, row.bytes, table.nodes, table.ranks, name_of(table.generation)),
                                     errors, schema),
                         row.time);
 }

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
-#include "core/machine_kind.h"
 #include "core/units.h"
 #include "workload/calls/operation.h"
 #include "study/benchmark/study.h"
@@ -15,7 +15,7 @@ namespace orrery::study {
 // Measured collectives, told apart by operation, size, span (within a node or between several) and architecture.
 const RunSchema& collective_runs();
 RunKind collective_kind(const workload::CallOperation& operation, Bytes size, std::int64_t nodes, std::int64_t ranks,
-                        Architecture architecture);
+                        std::string_view architecture);
 // Adds an interval to each row of a table of NCCL's algorithms whose sizes are the same on every rank; leaves other
 // tables as they are. InputError where the file of measured errors is wrong.
 void add_intervals(CollectiveTable& table, const ConfigFiles& files);

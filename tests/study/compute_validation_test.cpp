@@ -27,11 +27,16 @@ ComputeTable shipped_table(const std::string& name) {
   return {};
 }
 
-const OperatorErrors& errors_of(const ValidatedComputeTable& table, const std::string& name) {
-  for (const OperatorErrors& errors : table.operators)
-    if (errors.name == name) return errors;
-  FAIL("no operator " << name);
-  return table.operators.front();
+MeasuredRows rows_named(const ValidatedComputeTable& table, const std::string& name) {
+  return rows_where(table.operators, [&](const Measured& row) { return row.family == name; });
+}
+
+std::optional<ErrorSummary> errors_named(const ValidatedComputeTable& table, const std::string& name) {
+  return errors_of(rows_named(table, name));
+}
+
+std::size_t rows_below(const ValidatedComputeTable& table, const std::string& name) {
+  return rows_where(rows_named(table, name), [](const Measured& row) { return !row.scored; }).size();
 }
 
 LayerSample sample(std::int64_t tokens) {
@@ -52,17 +57,18 @@ TEST_CASE("products count from 256 tokens on, element-wise operators are left ou
   table.layers = {sample(63), sample(64), sample(255), sample(256)};
   const ComputeValidation validation = validate_compute(std::span(&table, 1));
   const ValidatedComputeTable& validated = validation.tables.at(0);
-  CHECK(errors_of(validated, "qkv").summary()->rows == 1);
-  CHECK(errors_of(validated, "qkv").summary_below()->rows == 3);
-  CHECK(validated.products->summary()->rows == 4);
-  CHECK(errors_of(validated, "norm").summary()->rows == 2);
-  CHECK(errors_of(validated, "norm").summary_below()->rows == 4);
+  CHECK(errors_named(validated, "qkv")->rows == 1);
+  CHECK(rows_below(validated, "qkv") == 3);
+  CHECK(errors_of(products_of(validated)->rows)->rows == 4);
+  CHECK(errors_named(validated, "norm")->rows == 2);
+  CHECK(rows_below(validated, "norm") == 4);
   CHECK(validated.left_out == 6);
-  const ValidatedOperator* worst = errors_of(validated, "mlp up").worst();
+  const MeasuredRows up = rows_named(validated, "mlp up");
+  const Measured* worst = worst_of(up);
   REQUIRE(worst != nullptr);
-  CHECK(worst->at == "256x4096x1024");
+  CHECK(worst->label == "256x4096x1024");
   const Duration expected = OperatorModel(table.device, table.rates()).time(Gemm{256, 4096, 1024, 1, table.precision});
-  CHECK(worst->predicted == expected);
+  CHECK(worst->predicted == seconds(expected));
   CHECK(worst->error() == Approx(seconds(expected) / 100e-6 - 1));
 }
 
@@ -71,8 +77,8 @@ TEST_CASE("a rate of a product is the time of its work") {
   table.products = {{{}, Gemm{1000, 1000, 1000, 1, Precision::kFp16}, 100e12}};
   const ComputeValidation validation = validate_compute(std::span(&table, 1));
   // 2 * 10^9 at 100 TFLOP/s.
-  CHECK(errors_of(validation.tables[0], "product").rows.at(0).measured == 20us);
-  CHECK_FALSE(validation.tables[0].products);
+  CHECK(rows_named(validation.tables[0], "product").at(0).measured == 20e-6);
+  CHECK_FALSE(products_of(validation.tables[0]));
 }
 
 TEST_CASE("the model is as near to the shipped tables as docs/compute.md promises") {
@@ -85,18 +91,18 @@ TEST_CASE("the model is as near to the shipped tables as docs/compute.md promise
     INFO(table.table->name);
     if (!table.kernels.empty()) continue;
     if (!products.contains(table.table->name)) {
-      CHECK(errors_of(table, "product").summary()->median <= 0.10);
-      CHECK(errors_of(table, "product").summary()->worst <= 0.15);
+      CHECK(errors_named(table, "product")->median <= 0.10);
+      CHECK(errors_named(table, "product")->worst <= 0.15);
       continue;
     }
     ++layers;
-    CHECK(table.products->summary()->median <= products.at(table.table->name));
-    CHECK(table.products->summary()->ninetieth <= 0.20);
-    for (const OperatorErrors& errors : table.operators) {
-      INFO(errors.name);
-      if (errors.product) continue;
-      const bool hopper_norm = table.table->name == "layers-h100" && errors.name == "norm";
-      CHECK(errors.summary()->median <= (hopper_norm ? 0.18 : 0.10));
+    CHECK(errors_of(products_of(table)->rows)->median <= products.at(table.table->name));
+    CHECK(errors_of(products_of(table)->rows)->ninetieth <= 0.20);
+    for (const MeasuredGroup& group : operators_of(table)) {
+      INFO(group.name);
+      if (is_product(group)) continue;
+      const bool hopper_norm = table.table->name == "layers-h100" && group.name == "norm";
+      CHECK(errors_of(group.rows)->median <= (hopper_norm ? 0.18 : 0.10));
     }
   }
   CHECK(layers == 3);
@@ -109,15 +115,17 @@ TEST_CASE("kernels are as near to the shipped tables as docs/compute.md promises
   const ComputeValidation validation = validate_compute(tables);
   CHECK(validation.tables.size() == 5);
   for (const ValidatedComputeTable& table : validation.tables)
-    for (const OperatorErrors& errors : table.kernels) {
-      INFO(table.table->name << " " << errors.name);
+    for (const MeasuredGroup& group : kernels_of(table.kernels)) {
+      INFO(table.table->name << " " << group.name);
       const bool ada = table.table->name == "kernels-l40s";
-      if (errors.name == "gemm bf16" || errors.name == "gemm fp8")
-        CHECK(errors.summary()->median <= (ada ? 0.12 : 0.08));
+      const double median = errors_of(group.rows)->median;
+      if (group.name == "gemm bf16" || group.name == "gemm fp8") CHECK(median <= (ada ? 0.12 : 0.08));
       // With the constants of Hopper and the data sheet.
-      if (table.table->name == "kernels-b200" && errors.name == "gemm bf16")
-        CHECK(errors.by_others().summary()->median <= 0.20);
-      if (errors.name == "attention bf16") CHECK(errors.summary()->median <= 0.11);
+      if (table.table->name == "kernels-b200" && group.name == "gemm bf16")
+        CHECK(errors_of(rows_where(table.kernels_by_others, [&](const Measured& row) {
+                return row.family == group.name;
+              }))->median <= 0.20);
+      if (group.name == "attention bf16") CHECK(median <= 0.11);
     }
 }
 
@@ -145,11 +153,11 @@ TEST_CASE("the JSON has what the text has, and every row") {
   CHECK(written["device"] == "h100-sxm");
   CHECK(written["operators"].size() == 9);
   CHECK(written["operators"][0]["rows"].size() == table.layers.size());
-  CHECK(written["operators"][0]["error"]["median"] == errors_of(validation.tables[0], "qkv").summary()->median);
+  CHECK(written["operators"][0]["error"]["median"] == errors_named(validation.tables[0], "qkv")->median);
   CHECK(document["fitted_product_constants"] == validation.product_constants());
   const std::string text = compute_validation_text(validation);
-  for (const OperatorErrors& errors : validation.tables[0].operators)
-    CHECK(text.find("  " + errors.name + " ") != std::string::npos);
+  for (const MeasuredGroup& group : operators_of(validation.tables[0]))
+    CHECK(text.find("  " + group.name + " ") != std::string::npos);
 }
 
 TEST_CASE("docs/compute.md shows what `orrery validate compute` prints") {

@@ -16,16 +16,9 @@ using namespace orrery::study;
 
 namespace {
 
-std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables) {
-  std::vector<RefitTable> found;
-  for (const ValidationTable& table : tables) {
-    if (!table.scored) continue;
-    const CollectiveQuestion question = question_of(table);
-    Diagnostics diagnostics;
-    const Experiment experiment = read_question(question, table.operation, kFiles, diagnostics);
-    found.push_back(
-        {&table, nccl_benchmark(experiment, table.operation, benchmark_devices(question, experiment.fabric))});
-  }
+std::vector<RefitTable> refit_scored(std::span<const ValidationTable> tables) {
+  std::vector<RefitTable> found = refit_tables(tables, kFiles);
+  std::erase_if(found, [](const RefitTable& table) { return !table.table->scored; });
   return found;
 }
 
@@ -35,14 +28,15 @@ TEST_CASE("the closed form is what a simulation of a collective by itself comes 
   const std::vector<ValidationTable> tables = list_tables<ValidationTable>(kFiles);
   const NcclConstants constants = shipped_nccl_constants(kFiles).constants;
   const Validation simulated = validate(tables, kFiles);
-  const std::vector<RefitTable> closed = refit_tables(tables);
-  REQUIRE(simulated.scored.size() == closed.size());
+  const std::vector<MeasuredGroup> groups = by_table(simulated.scored);
+  const std::vector<RefitTable> closed = refit_scored(tables);
+  REQUIRE(groups.size() == closed.size());
   for (std::size_t i = 0; i < closed.size(); ++i)
-    for (const ValidatedRow& row : simulated.scored[i].rows) {
-      INFO(closed[i].table->name << ", " << row.measured.bytes.count() << " bytes");
+    for (const Measured& row : groups[i].rows) {
+      INFO(closed[i].table->name << ", " << row.label);
       // Bytes on the wire are whole, and a link's share of them is rounded to 2^-32.
-      CHECK(seconds(row.predicted) ==
-            Approx(predicted_seconds(closed[i].benchmark, row.measured.bytes, constants)).epsilon(1e-6).margin(1e-9));
+      CHECK(row.predicted ==
+            Approx(predicted_seconds(closed[i].benchmark, size_of(row), constants)).epsilon(1e-6).margin(1e-9));
     }
 }
 
@@ -58,12 +52,12 @@ TEST_CASE("constants that made the tables are found again from nominal ones") {
     world.set(number, library.constants.value(number) * factor);
   }
   std::vector<ValidationTable> tables = list_tables<ValidationTable>(kFiles);
-  for (const RefitTable& table : refit_tables(tables)) {
+  for (const RefitTable& table : refit_scored(tables)) {
     ValidationTable& made = tables[static_cast<std::size_t>(table.table - tables.data())];
     for (ValidationRow& row : made.rows)
       row.time = Duration(std::llround(1e12 * predicted_seconds(table.benchmark, row.bytes, world)));
   }
-  const std::vector<RefitTable> measured = refit_tables(tables);
+  const std::vector<RefitTable> measured = refit_scored(tables);
   const Refit fit = refit(measured, library);
   std::size_t found = 0;
   for (std::size_t i = 0; i < library.nominal.size(); ++i) {
@@ -85,18 +79,17 @@ TEST_CASE("what the tables of a system say does not enter its own prediction") {
     if (table.scored && (table.cluster == "dgx-h200" || table.cluster == "aws-p5" || table.cluster == "dgx-b200"))
       tables.push_back(table);
   const CrossValidation cross = cross_validate(tables, kFiles);
-  CHECK(cross.left_out.size() == tables.size());
-  CHECK(cross.generation_left_out.size() == tables.size());
+  CHECK(by_table(cross.left_out).size() == tables.size());
+  CHECK(by_table(cross.generation_left_out).size() == tables.size());
   CHECK(cross.systems == 5);  // aws-p5 stands for one system, the other clusters for two each
   // Tables of one system ten times as slow: predicted as before, and the others are not.
   for (ValidationTable& table : tables)
     if (table.system == "aws-p5")
       for (ValidationRow& row : table.rows) row.time *= 10;
   const CrossValidation slow = cross_validate(tables, kFiles);
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    const bool same = slow.left_out[i].rows.front().predicted == cross.left_out[i].rows.front().predicted &&
-                      slow.left_out[i].rows.back().predicted == cross.left_out[i].rows.back().predicted;
-    INFO(slow.left_out[i].table->name);
-    CHECK(same == (slow.left_out[i].table->system == "aws-p5"));
+  for (std::size_t i = 0; i < cross.left_out.size(); ++i) {
+    const Measured& row = slow.left_out[i];
+    INFO(row.table->name);
+    CHECK((row.predicted == cross.left_out[i].predicted) == (row.table->system == "aws-p5"));
   }
 }

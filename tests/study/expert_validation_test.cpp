@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "study/validate/experts/validation.h"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -14,8 +12,8 @@ using namespace orrery::study;
 
 namespace {
 
-double median_of(const std::vector<ValidatedExchange>& exchanges, bool fitted) {
-  return summary_of(exchanges, [fitted](const ValidatedExchange& e) { return e.table->fitted == fitted; })->median;
+double median_of_fitted(const MeasuredRows& rows) {
+  return errors_of(rows_where(rows, [](const Measured& row) { return table_of<ExpertTable>(row).fitted; }))->median;
 }
 
 }  // namespace
@@ -23,19 +21,18 @@ double median_of(const std::vector<ValidatedExchange>& exchanges, bool fitted) {
 TEST_CASE("dispatch and combine are within 15 % of what they were fitted to, within 25 % of a system left out") {
   const std::vector<ExpertTable> tables = list_tables<ExpertTable>(kFiles);
   const ExpertValidation validation = validate_experts(tables, kFiles, true);
-  std::map<std::string, std::vector<ValidatedExchange>> of_library;
-  for (const ValidatedExchange& exchange : validation.exchanges)
-    of_library[exchange.table->library.name].push_back(exchange);
-  CHECK(of_library.size() == 3);
-  for (const auto& [library, exchanges] : of_library) {
-    INFO(library);
-    CHECK(median_of(exchanges, true) < 0.15);
+  const std::vector<MeasuredGroup> libraries =
+      grouped(validation.rows, [](const Measured& row) { return table_of<ExpertTable>(row).library.name; });
+  CHECK(libraries.size() == 3);
+  for (const MeasuredGroup& library : libraries) {
+    INFO(library.name);
+    CHECK(median_of_fitted(library.rows) < 0.15);
   }
   CHECK(validation.left_out.size() == 3);  // H100, H200 and GB200 with DeepEP
   for (const LeftOutSystem& left : validation.left_out) {
     INFO(left.system);
-    CHECK(median_of(left.exchanges, true) < 0.25);
-    CHECK(left.fitted != left.exchanges.front().table->library);
+    CHECK(median_of_fitted(left.rows) < 0.25);
+    CHECK(left.fitted != table_of<ExpertTable>(left.rows.front()).library);
   }
 }
 
@@ -52,7 +49,7 @@ TEST_CASE("what is printed and written of dispatches are the errors of all table
     CHECK(document["tables"][i]["table"] == tables[i].name);
     rows += tables[i].rows.size();
   }
-  CHECK(validation.exchanges.size() == 2 * rows);
+  CHECK(validation.rows.size() == 2 * rows);
 }
 
 TEST_CASE("a table of dispatches says what is wrong with it") {

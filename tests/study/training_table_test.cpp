@@ -215,10 +215,10 @@ TEST_CASE("a table of training jobs is told by its keys") {
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "t.yaml").string();
   std::ofstream(file) << kTrainingTable;
-  CHECK(experiment::file_kind(file, kFiles) == experiment::FileKind::kTrainingTable);
-  CHECK_FALSE(experiment::file_kind((kSource / "configs/validation/nccl/a100_1n_sendrecv.yaml").string(), kFiles) == experiment::FileKind::kTrainingTable);
-  CHECK_FALSE(experiment::file_kind((kSource / "configs/studies/gpt3-175b-1024.yaml").string(), kFiles) == experiment::FileKind::kTrainingTable);
-  CHECK_FALSE(experiment::file_kind((folder / "t.et").string(), kFiles) == experiment::FileKind::kTrainingTable);
+  CHECK(experiment::measurements_of(file, kFiles) == "training");
+  CHECK_FALSE(experiment::measurements_of((kSource / "configs/validation/nccl/a100_1n_sendrecv.yaml").string(), kFiles) == "training");
+  CHECK_FALSE(experiment::measurements_of((kSource / "configs/studies/gpt3-175b-1024.yaml").string(), kFiles) == "training");
+  CHECK_FALSE(experiment::measurements_of((folder / "t.et").string(), kFiles) == "training");
   Diagnostics diagnostics;
   CHECK(load_table<TrainingTable>(file, {"measured=x"}, kFiles, diagnostics).measured == "x");
   CHECK_FALSE(diagnostics.has_errors());

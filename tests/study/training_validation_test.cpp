@@ -28,7 +28,7 @@ namespace {
 
 const std::filesystem::path kSource(ORRERY_SOURCE_DIR);
 
-TrainingTable table_of(const std::string& text) {
+TrainingTable table_from_text(const std::string& text) {
   Diagnostics diagnostics;
   TrainingTable table = table_from<TrainingTable>(parse_config(text, "x.yaml", diagnostics), kFiles, diagnostics);
   diagnostics.throw_if_errors();
@@ -49,35 +49,15 @@ std::string text_with(const std::string& name, const std::string& software, doub
 
 // What the simulator says of the two jobs with the given share.
 std::string made_with(const std::string& name, const std::string& software, double gemm, double shipped) {
-  const TrainingTable table = table_of(text_with(name, software, gemm, 1, 1));
+  const TrainingTable table = table_from_text(text_with(name, software, gemm, 1, 1));
   const TrainingValidation made = validate_training(std::span(&table, 1), kFiles);
-  const std::vector<ValidatedTrainingRow>& rows = made.families.front().rows;
-  return text_with(name, software, shipped, rows[0].predicted.seconds, rows[1].predicted.seconds);
-}
-
-ValidatedTrainingRow row_with(double measured, double predicted) {
-  ValidatedTrainingRow row;
-  row.measured = measured;
-  row.predicted.seconds = predicted;
-  return row;
+  return text_with(name, software, shipped, made.rows[0].predicted, made.rows[1].predicted);
 }
 
 }  // namespace
 
-TEST_CASE("errors of training jobs are summed up") {
-  // +10 %, -20 %, +30 %, 0
-  const std::vector<ValidatedTrainingRow> rows = {row_with(1, 1.1), row_with(2, 1.6), row_with(10, 13), row_with(3, 3)};
-  const TrainingErrors errors = training_errors(rows);
-  CHECK(errors.mean == Approx(0.15));
-  CHECK(errors.signed_mean == Approx(0.05));
-  CHECK(errors.absolute.median == Approx(0.15));
-  CHECK(errors.absolute.worst == Approx(0.3));
-  const ValidatedTrainingFamily family{"f", "F", rows};
-  CHECK(family.worst().measured == 10);
-}
-
 TEST_CASE("every row of scored tables is simulated, and the others are named") {
-  std::vector<TrainingTable> tables = {table_of(kTrainingTable)};
+  std::vector<TrainingTable> tables = {table_from_text(kTrainingTable)};
   tables.push_back(tables.front());
   tables.back().name = "u";
   tables.push_back(tables.front());
@@ -88,17 +68,16 @@ TEST_CASE("every row of scored tables is simulated, and the others are named") {
   const TrainingValidation validation =
       validate_training(tables, kFiles, [&](std::uint64_t done, std::uint64_t) { last = done; });
   CHECK(last == 4);
-  REQUIRE(validation.families.size() == 1);
-  const std::vector<ValidatedTrainingRow>& rows = validation.families.front().rows;
+  REQUIRE(training_families(validation.rows).size() == 1);
+  const MeasuredRows& rows = validation.rows;
   REQUIRE(rows.size() == 4);
-  CHECK(rows[1].row->label == "b");
+  CHECK(rows[1].label == "b");
   CHECK(rows[2].table->name == "u");
-  CHECK(rows[2].predicted.seconds == rows[0].predicted.seconds);
-  CHECK(rows[0].predicted.seconds > 0);
-  CHECK(rows[0].predicted.mfu > 0);
-  CHECK_FALSE(rows[0].predicted.bound.empty());
-  CHECK(rows[0].software == "megatron-2021");
-  CHECK(validation.families.front().software() == std::vector<std::string>{"megatron-2021"});
+  CHECK(rows[2].predicted == rows[0].predicted);
+  CHECK(rows[0].predicted > 0);
+  CHECK(rows[0].facts["mfu"] > 0);
+  CHECK(rows[0].facts["bound_by"] != "");
+  CHECK(software_of(training_families(rows).front()) == std::vector<std::string>{"megatron-2021"});
   const std::string text = training_validation_text(validation, false);
   CHECK(text.find("t, a (") != std::string::npos);
   CHECK(text.find("no one knows") != std::string::npos);
@@ -108,7 +87,7 @@ TEST_CASE("every row of scored tables is simulated, and the others are named") {
   CHECK(training_validation_text(validation, true).find("workload.batch.micro: from a script") != std::string::npos);
   const nlohmann::ordered_json document = to_json(validation);
   CHECK(document["rows"].size() == 4);
-  CHECK(document["rows"][0]["predicted_s"] == rows[0].predicted.seconds);
+  CHECK(document["rows"][0]["predicted_s"] == rows[0].predicted);
   CHECK(document["families"][0]["error"]["rows"] == 4);
   CHECK(document["not_scored"][0]["table"] == "v");
 }
@@ -116,9 +95,9 @@ TEST_CASE("every row of scored tables is simulated, and the others are named") {
 TEST_CASE("a job that does not fit the memory is simulated and named") {
   std::string text = kTrainingTable;
   text.replace(text.find("gpt-1.7b"), 8, "gpt-39b");
-  const TrainingTable table = table_of(text);
+  const TrainingTable table = table_from_text(text);
   const TrainingValidation validation = validate_training(std::span(&table, 1), kFiles);
-  CHECK_FALSE(validation.families.front().rows.front().predicted.fits);
+  CHECK(validation.rows.front().facts["fits_memory"] == false);
   CHECK(training_validation_text(validation, false).find("do not fit the devices' memory") != std::string::npos);
 }
 
@@ -126,7 +105,7 @@ TEST_CASE("a row that cannot be simulated is named, the first one if there are s
   std::string text = kTrainingTable;
   text.replace(text.find("[a, 1, 2, 1.5]"), 14, "[a, 5, 2, 1.5]");
   text.replace(text.find("[b, 2, 4, 1.8]"), 14, "[b, 7, 4, 1.8]");
-  const TrainingTable table = table_of(text);
+  const TrainingTable table = table_from_text(text);
   CHECK_THROWS_WITH(validate_training(std::span(&table, 1), kFiles), Catch::Contains("x.yaml:20:"));
 }
 
@@ -146,16 +125,16 @@ TEST_CASE("no software has more than four fitted constants on an architecture") 
 
 TEST_CASE("a fit to times that were simulated finds the constants that made them") {
   // The jobs ran at 0.8, and 0.9 ships. Times are no exact power laws: half a percent.
-  const std::vector<TrainingTable> tables = {table_of(made_with("x", "one", 0.8, 0.9)),
-                                             table_of(made_with("y", "one", 0.8, 0.9))};
+  const std::vector<TrainingTable> tables = {table_from_text(made_with("x", "one", 0.8, 0.9)),
+                                             table_from_text(made_with("y", "one", 0.8, 0.9))};
   const TrainingValidation validation = validate_training(tables, kFiles);
-  CHECK(validation.families.front().errors().signed_mean < -0.05);
+  CHECK(errors_of(validation.rows)->bias < -0.05);
   const TrainingCross cross = cross_validate(validation, kFiles);
   REQUIRE(cross.constants.size() == 1);
   CHECK(cross.fitted.front() == Approx(0.8).epsilon(0.005));
   // Each family is of the same software as the other one, so leaving it out loses nothing.
-  REQUIRE(cross.left_out.size() == 2);
-  for (const ValidatedTrainingFamily& family : cross.left_out) CHECK(family.errors().absolute.worst < 0.005);
+  REQUIRE(cross.left_out.names == std::vector<std::string>{"x", "y"});
+  CHECK(errors_of(cross.left_out.rows)->worst < 0.005);
   const std::string text = training_cross_text(validation, cross, coverage(errors_of(cross, kFiles), training_runs()));
   CHECK(text.find("one family left out, all families (2)") != std::string::npos);
   const nlohmann::ordered_json document = to_json(cross, coverage(errors_of(cross, kFiles), training_runs()));
@@ -164,12 +143,11 @@ TEST_CASE("a fit to times that were simulated finds the constants that made them
 }
 
 TEST_CASE("a fit leaves the shipped constants as they are") {
-  const TrainingTable table = table_of(made_with("x", "one", 0.8, 0.9));
+  const TrainingTable table = table_from_text(made_with("x", "one", 0.8, 0.9));
   const TrainingValidation validation = validate_training(std::span(&table, 1), kFiles);
   cross_validate(validation, kFiles);
   const TrainingValidation again = validate_training(std::span(&table, 1), kFiles);
-  CHECK(again.families.front().rows.front().predicted.seconds ==
-        validation.families.front().rows.front().predicted.seconds);
+  CHECK(again.rows.front().predicted == validation.rows.front().predicted);
 }
 
 namespace {

@@ -24,11 +24,15 @@ ValidationTable table(std::string name, std::vector<ValidationRow> rows) {
   return table;
 }
 
-ValidatedTable with_errors(const ValidationTable& table, const std::vector<std::int64_t>& predicted_microseconds) {
-  ValidatedTable validated{&table};
-  for (std::size_t i = 0; i < table.rows.size(); ++i)
-    validated.rows.push_back({table.rows[i], Duration(predicted_microseconds[i] * 1'000'000)});
-  return validated;
+// The rows of a table, as if they had been predicted.
+MeasuredRows with_predictions(const ValidationTable& table, const std::vector<std::int64_t>& microseconds,
+                              const std::string& generation = "ampere") {
+  MeasuredRows rows = rows_of(table);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].predicted = static_cast<double>(microseconds[i]) * 1e-6;
+    rows[i].facts["generation"] = generation;
+  }
+  return rows;
 }
 
 ValidationRow row(std::int64_t bytes, std::int64_t microseconds) {
@@ -36,17 +40,6 @@ ValidationRow row(std::int64_t bytes, std::int64_t microseconds) {
 }
 
 }  // namespace
-
-TEST_CASE("median, 90th percentile and worst of errors") {
-  CHECK_FALSE(summary_of({}));
-  const auto one = summary_of({0.25});
-  CHECK((one->median == 0.25 && one->ninetieth == 0.25 && one->worst == 0.25));
-  // Of 10 the median is between the 5th and the 6th, and the 9th is not exceeded by 9 of 10.
-  const auto ten = summary_of({10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
-  CHECK((ten->rows == 10 && ten->median == 5.5 && ten->ninetieth == 9 && ten->worst == 10));
-  const auto eleven = summary_of({11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
-  CHECK((eleven->median == 6 && eleven->ninetieth == 10 && eleven->worst == 11));
-}
 
 TEST_CASE("sizes fall into three bands") {
   CHECK(band_of(Bytes((1 << 20) - 1)) == SizeBand::kSmall);
@@ -58,13 +51,15 @@ TEST_CASE("sizes fall into three bands") {
 TEST_CASE("every table counts the same, whatever its number of rows") {
   const ValidationTable many = table("many", {row(8, 100), row(16, 100), row(1 << 28, 100)});
   const ValidationTable few = table("few", {row(8, 200)});
-  const std::vector<ValidatedTable> tables = {with_errors(many, {110, 70, 102}), with_errors(few, {300})};
+  MeasuredRows rows = with_predictions(many, {110, 70, 102});
+  const MeasuredRows others = with_predictions(few, {300});
   // 10 %, 30 %, 2 % and 50 %.
-  CHECK(tables[0].summary()->median == Approx(0.10));
-  CHECK(tables[0].worst().error() == Approx(-0.30));
-  CHECK(tables[0].summary(SizeBand::kSmall)->median == Approx(0.20));
-  CHECK_FALSE(tables[0].summary(SizeBand::kMiddle));
-  const OverallError overall = overall_error(tables);
+  CHECK(errors_of(rows)->median == Approx(0.10));
+  CHECK(worst_of(rows)->error() == Approx(-0.30));
+  CHECK(errors_of(in_band(rows, SizeBand::kSmall))->median == Approx(0.20));
+  CHECK_FALSE(errors_of(in_band(rows, SizeBand::kMiddle)));
+  rows.insert(rows.end(), others.begin(), others.end());
+  const OverallError overall = overall_error(rows);
   CHECK(overall.all->median == Approx(0.30));
   CHECK(overall.bands[0]->median == Approx((0.20 + 0.50) / 2));
   CHECK_FALSE(overall.bands[1]);
@@ -76,9 +71,10 @@ TEST_CASE("tables are put together by collection, operation and generation") {
   second.collection = TableCollection::kSecond;
   second.operation = workload::call_operation_named("all_gather", "--op");
   const ValidationTable first = table("first", {row(8, 200)});
-  std::vector<ValidatedTable> tables = {with_errors(first, {300}), with_errors(second, {110, 120, 140})};
-  tables[1].generation = Architecture::kHopper;
-  const nlohmann::ordered_json groups = groups_json(tables);
+  MeasuredRows rows = with_predictions(first, {300});
+  const MeasuredRows others = with_predictions(second, {110, 120, 140}, "hopper");
+  rows.insert(rows.end(), others.begin(), others.end());
+  const nlohmann::ordered_json groups = groups_json(rows);
   REQUIRE(groups.size() == 6);
   CHECK(groups[1]["of"] == "all_reduce");
   CHECK(groups[1]["error_from_64_mib"].is_null());
@@ -87,7 +83,7 @@ TEST_CASE("tables are put together by collection, operation and generation") {
   CHECK(groups[5]["of"] == "hopper");
   CHECK(groups[5]["error"]["median"].get<double>() == Approx(0.20));
   CHECK(groups[5]["error_from_64_mib"]["median"].get<double>() == Approx(0.30));
-  CHECK(groups_text(tables).find("second      hopper") != std::string::npos);
+  CHECK(groups_text(rows).find("second      hopper") != std::string::npos);
 }
 
 TEST_CASE("a scored table is predicted as `orrery collective` would; others are left out") {
@@ -104,8 +100,9 @@ TEST_CASE("a scored table is predicted as `orrery collective` would; others are 
   other.why_not = "badly set up";
   const std::vector<ValidationTable> tables = {scored, other};
   const Validation validation = validate(tables, kFiles);
-  REQUIRE(validation.scored.size() == 1);
-  for (std::size_t i = 0; i < sizes.size(); ++i) CHECK(validation.scored[0].rows[i].predicted == expected.rows[i].time);
+  REQUIRE(validation.scored.size() == sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    CHECK(validation.scored[i].predicted == seconds(expected.rows[i].time));
   REQUIRE(validation.left_out.size() == 1);
   CHECK(validation_text(validation).find("  other: badly set up\n") != std::string::npos);
   CHECK(to_json(validation)["not_scored"][0]["why"] == "badly set up");

@@ -32,8 +32,8 @@ ValidationRow row(std::int64_t bytes, std::int64_t microseconds) {
 
 // Every prediction is `percent` of what was measured.
 std::string plot(const ValidationTable& table, std::int64_t percent) {
-  ValidatedTable validated{&table};
-  for (const ValidationRow& row : table.rows) validated.rows.push_back({row, row.time * percent / 100});
+  MeasuredGroup validated{table.name, rows_of(table)};
+  for (Measured& row : validated.rows) row.predicted = row.measured * static_cast<double>(percent) / 100;
   return validation_plot(validated);
 }
 

@@ -266,10 +266,10 @@ TEST_CASE("a validation table is told by its keys, and settings change it") {
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "t.yaml").string();
   std::ofstream(file) << kGood;
-  CHECK(experiment::file_kind(file, kFiles) == experiment::FileKind::kCollectiveTable);
-  CHECK_FALSE(experiment::file_kind((kSource / "configs" / "clusters" / "dgx-a100.yaml").string(), kFiles) == experiment::FileKind::kCollectiveTable);
-  CHECK_FALSE(experiment::file_kind((folder / "absent.yaml").string(), kFiles) == experiment::FileKind::kCollectiveTable);
-  CHECK_FALSE(experiment::file_kind((folder / "t.et").string(), kFiles) == experiment::FileKind::kCollectiveTable);
+  CHECK(experiment::measurements_of(file, kFiles) == "nccl");
+  CHECK_FALSE(experiment::measurements_of((kSource / "configs" / "clusters" / "dgx-a100.yaml").string(), kFiles) == "nccl");
+  CHECK_FALSE(experiment::measurements_of((folder / "absent.yaml").string(), kFiles) == "nccl");
+  CHECK_FALSE(experiment::measurements_of((folder / "t.et").string(), kFiles) == "nccl");
   Diagnostics diagnostics;
   CHECK(load_table<ValidationTable>(file, {"gpus_per_node=4"}, kFiles, diagnostics).gpus_per_node == 4);
   CHECK_FALSE(diagnostics.has_errors());

@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -14,37 +14,15 @@
 #include <nlohmann/json.hpp>
 
 #include "collectives/nccl/constants_config.h"
-#include "core/in_parallel.h"
 #include "report/table.h"
 #include "study/benchmark/interval.h"
 #include "study/calibrate/fit.h"
 #include "study/fit/least_squares.h"
-#include "study/errors.h"
 #include "study/validate/collectives/validate.h"
+#include "study/validate/measured/output.h"
 
 namespace orrery::study {
 namespace {
-
-std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables, const ConfigFiles& files) {
-  std::vector<RefitTable> measured;
-  for (const ValidationTable& table : tables) {
-    if (!is_predicted(table)) continue;
-    const CollectiveQuestion question = question_of(table);
-    Diagnostics diagnostics;
-    const experiment::Experiment experiment = read_question(question, table.operation, files, diagnostics);
-    measured.push_back(
-        {&table, nccl_benchmark(experiment, table.operation, benchmark_devices(question, experiment.fabric))});
-  }
-  return measured;
-}
-
-ValidatedTable predict(const RefitTable& table, const collectives::NcclConstants& constants) {
-  ValidatedTable validated{table.table, table.benchmark.machine.architecture};
-  for (const ValidationRow& row : table.table->rows)
-    validated.rows.push_back(
-        {row, Duration(std::llround(1e12 * predicted_seconds(table.benchmark, row.bytes, constants)))});
-  return validated;
-}
 
 // To three digits, which is more than the tables determine.
 std::vector<FittedConstantFit> fitted_constants(const Refit& all, const collectives::NcclConstantsFile& library) {
@@ -62,20 +40,15 @@ std::vector<FittedConstantFit> fitted_constants(const Refit& all, const collecti
   return fits;
 }
 
-std::string tables_text(std::span<const ValidatedTable> tables) {
-  report::Table text;
-  text.column("system", report::Table::Align::kLeft);
-  text.column("table", report::Table::Align::kLeft);
-  for (const char* heading : {"median", "p90", "worst"}) text.column(heading);
-  for (const SizeBand band : kAllSizeBands) text.column(std::string(name_of(band)));
-  for (const ValidatedTable& table : tables) {
-    const auto summary = table.summary();
-    std::vector<std::string> cells = {table.table->system, table.table->name};
-    for (double ErrorSummary::*which : {&ErrorSummary::median, &ErrorSummary::ninetieth, &ErrorSummary::worst})
-      cells.push_back(percent_text(summary, which));
-    for (const SizeBand band : kAllSizeBands) cells.push_back(percent_text(table.summary(band), &ErrorSummary::median));
-    text.row(std::move(cells));
-  }
+std::string worst_size_text(const MeasuredRows& rows) { return percent_text(errors_of(rows), &ErrorSummary::worst); }
+
+std::string tables_text(const MeasuredRows& rows) {
+  std::vector<ErrorColumn> columns = error_columns({"median", "p90"});
+  columns.push_back({"worst", worst_size_text});
+  std::ranges::move(band_columns(), std::back_inserter(columns));
+  ErrorTable text({"system", "table"}, std::move(columns));
+  for (const MeasuredGroup& table : by_table(rows))
+    text.row({table.rows.front().table->system, table.name}, table.rows);
   return text.text();
 }
 
@@ -140,80 +113,134 @@ collectives::NcclConstants nominal_constants(const collectives::NcclConstantsFil
   return constants;
 }
 
-// Every table by constants fitted to those of another key; in the order of the keys.
-std::vector<ValidatedTable> predict_left_out(std::span<const RefitTable> measured,
-                                             const collectives::NcclConstantsFile& library,
-                                             const std::function<std::string(const RefitTable&)>& key,
-                                             const std::function<void(std::uint64_t)>& progress) {
-  std::set<std::string> keys;
-  for (const RefitTable& table : measured) keys.insert(key(table));
-  const std::vector<std::string> names(keys.begin(), keys.end());
-  std::vector<collectives::NcclConstants> without(names.size());
-  in_parallel(
-      names.size(), hardware_threads(),
-      [&](std::size_t i) {
-        std::vector<RefitTable> others;
-        for (const RefitTable& table : measured)
-          if (key(table) != names[i]) others.push_back(table);
-        without[i] = others.empty() ? nominal_constants(library) : refit(others, library).constants;
-      },
-      [&](std::uint64_t done, std::uint64_t) {
-        if (progress) progress(done);
-      });
-  std::vector<ValidatedTable> predicted;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    for (const RefitTable& table : measured)
-      if (key(table) == names[i]) predicted.push_back(predict(table, without[i]));
-  return predicted;
+// The tables, and their rows by any constants.
+class Refitting {
+ public:
+  Refitting(std::span<const ValidationTable> tables, const ConfigFiles& files)
+      : library_(collectives::shipped_nccl_constants(files)), tables_(refit_tables(tables, files)) {
+    for (const RefitTable& table : tables_) {
+      MeasuredRows rows = rows_of(*table.table);
+      for (Measured& row : rows) {
+        row.facts["generation"] = std::string(name_of(table.benchmark.machine.architecture));
+        tables_of_rows_.push_back(&table);
+        rows_.push_back(std::move(row));
+      }
+    }
+  }
+
+  const collectives::NcclConstantsFile& library() const { return library_; }
+  const std::vector<RefitTable>& tables() const { return tables_; }
+
+  MeasuredRows predicted(const collectives::NcclConstants& constants) const {
+    MeasuredRows rows = rows_;
+    predict_rows(rows, [&](std::size_t row) { return predict(row, constants); });
+    return rows;
+  }
+
+  // Every row by constants fitted to the tables of other names; from the nominal ones.
+  MeasuredRows left_out(const std::function<std::string(const Measured&)>& name_of,
+                        const WorkProgress& progress) const {
+    const auto fit = [&](const std::string& without) {
+      std::vector<RefitTable> others;
+      for (std::size_t row = 0; row < rows_.size(); ++row)
+        if (rows_[row].number == 0 && name_of(rows_[row]) != without) others.push_back(*tables_of_rows_[row]);
+      return others.empty() ? nominal_constants(library_) : refit(others, library_).constants;
+    };
+    return leave_one_out<collectives::NcclConstants>(
+               rows_, name_of, fit,
+               [&](std::size_t row, const collectives::NcclConstants& constants) { return predict(row, constants); },
+               progress)
+        .rows;
+  }
+
+ private:
+  // In whole picoseconds.
+  Prediction predict(std::size_t row, const collectives::NcclConstants& constants) const {
+    const double time = predicted_seconds(tables_of_rows_[row]->benchmark, size_of(rows_[row]), constants);
+    return {seconds(Duration(std::llround(1e12 * time))), {}};
+  }
+
+  collectives::NcclConstantsFile library_;
+  std::vector<RefitTable> tables_;
+  MeasuredRows rows_;
+  std::vector<const RefitTable*> tables_of_rows_;
+};
+
+std::vector<MeasuredGroup> by_operation_and_machine(const MeasuredRows& rows) {
+  std::vector<MeasuredGroup> families = grouped(rows, [](const Measured& row) {
+    const auto& table = table_of<ValidationTable>(row);
+    return fmt::format("{}, {}", table.operation.name, table.cluster);
+  });
+  std::ranges::sort(families, {}, &MeasuredGroup::name);
+  return families;
+}
+
+MeasuredRows scored_rows(const MeasuredRows& rows, bool scored) {
+  return rows_where(rows, [scored](const Measured& row) { return row.table->scored == scored; });
 }
 
 }  // namespace
 
+std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables, const ConfigFiles& files) {
+  std::vector<RefitTable> measured;
+  for (const ValidationTable& table : tables)
+    if (is_predicted(table)) measured.push_back({&table, benchmark_of(table, files)});
+  return measured;
+}
+
 CrossValidation cross_validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
                                const WorkProgress& progress) {
-  const collectives::NcclConstantsFile library = collectives::shipped_nccl_constants(files);
-  const std::vector<RefitTable> measured = refit_tables(tables, files);
-  std::set<std::string> systems;
-  for (const RefitTable& table : measured) systems.insert(table.table->system);
+  const Refitting refitting(tables, files);
+  const auto system_of = [](const Measured& row) { return row.table->system; };
+  const auto generation_of = [](const Measured& row) { return row.facts["generation"].get<std::string>(); };
   CrossValidation cross;
-  cross.systems = systems.size();
-  if (progress) progress(0, systems.size() + 1);
-  const Refit all = refit(measured, library);
-  cross.constants = fitted_constants(all, library);
-  for (const RefitTable& table : measured)
-    if (table.table->scored) cross.fitted.push_back(predict(table, all.constants));
-  const auto system_of = [](const RefitTable& table) { return table.table->system; };
-  const auto generation_of = [](const RefitTable& table) {
-    return std::string(name_of(table.benchmark.machine.architecture));
-  };
-  const auto another = [&](std::uint64_t done) {
-    if (progress) progress(std::min<std::uint64_t>(done + 1, systems.size()), systems.size() + 1);
-  };
-  for (ValidatedTable& table : predict_left_out(measured, library, system_of, another))
-    (table.table->scored ? cross.left_out : cross.kernels).push_back(std::move(table));
-  for (ValidatedTable& table : predict_left_out(measured, library, generation_of, {}))
-    if (table.table->scored) cross.generation_left_out.push_back(std::move(table));
+  const Refit all = refit(refitting.tables(), refitting.library());
+  cross.constants = fitted_constants(all, refitting.library());
+  cross.fitted = scored_rows(refitting.predicted(all.constants), true);
+  MeasuredRows by_system = refitting.left_out(system_of, progress);
+  std::ranges::stable_sort(by_system, {}, system_of);
+  cross.systems = grouped(by_system, system_of).size();
+  cross.left_out = scored_rows(by_system, true);
+  cross.kernels = scored_rows(by_system, false);
+  cross.generation_left_out = scored_rows(refitting.left_out(generation_of, {}), true);
   return cross;
 }
 
 std::vector<MeasuredError> errors_of(const CrossValidation& cross) {
   std::vector<MeasuredError> errors;
-  for (const ValidatedTable& validated : cross.left_out) {
-    const ValidationTable& table = *validated.table;
-    std::array<std::vector<const ValidatedRow*>, kAllSizeBands.size()> bands;
-    for (const ValidatedRow& row : validated.rows)
-      bands[static_cast<std::size_t>(band_of(row.measured.bytes))].push_back(&row);
-    for (const std::vector<const ValidatedRow*>& band : bands)
-      for (std::size_t i = 0; i < band.size(); i += every_of(band.size())) {
-        const ValidatedRow& row = *band[i];
-        errors.push_back(
-            {table.system,
-             collective_kind(table.operation, row.measured.bytes, table.nodes,
-                             static_cast<std::int64_t>(table.nodes) * table.gpus_per_node, validated.generation),
-             seconds(row.measured.time) / seconds(row.predicted) - 1});
-      }
+  for (const MeasuredGroup& group : by_table(cross.left_out)) {
+    const auto& table = table_of<ValidationTable>(group.rows.front());
+    const std::int64_t ranks = static_cast<std::int64_t>(table.nodes) * table.gpus_per_node;
+    for (const SizeBand size : kAllSizeBands) {
+      const MeasuredRows band = in_band(group.rows, size);
+      for (std::size_t i = 0; i < band.size(); i += every_of(band.size()))
+        errors.push_back({table.system,
+                          collective_kind(table.operation, size_of(band[i]), table.nodes, ranks,
+                                          band[i].facts["generation"].get<std::string>()),
+                          band[i].measured / band[i].predicted - 1});
+    }
   }
   return errors;
+}
+
+Validated validate_collectives(const ValidationRequest& request) {
+  const std::vector<ValidationTable> tables = list_tables<ValidationTable>(request.files);
+  const Validation validation = validate(tables, request.files, request.progress_of("calls"));
+  Validated answer{validation_text(validation), to_json(validation),
+                   AccuracySection{"collectives", "Collectives: time of a call, by operation and machine", "sizes",
+                                   by_operation_and_machine(validation.scored)}};
+  if (request.draws_pictures)
+    for (const MeasuredGroup& table : by_table(validation.scored))
+      answer.pictures.emplace_back(plot_file_name(table_of<ValidationTable>(table.rows.front())),
+                                   validation_plot(table));
+  if (!request.cross) return answer;
+  const CrossValidation cross = cross_validate(tables, request.files, request.progress_of("systems"));
+  const std::vector<MeasuredError> errors = errors_of(cross);
+  const Coverage covered = coverage(errors, collective_runs());
+  answer.text += cross_validation_text(cross, covered);
+  answer.document["cross"] = to_json(cross, covered);
+  answer.errors_csv = errors_csv(errors, collective_runs());
+  return answer;
 }
 
 std::string cross_validation_text(const CrossValidation& cross, const Coverage& coverage) {
@@ -253,9 +280,10 @@ nlohmann::ordered_json to_json(const CrossValidation& cross, const Coverage& cov
   document["intervals"] = to_json(coverage);
   document["left_out_with_launch"] = to_json(overall_error_of_labelled(cross.left_out));
   document["tables"] = nlohmann::ordered_json::array();
-  for (const ValidatedTable& table : cross.left_out)
-    document["tables"].push_back(
-        {{"table", table.table->name}, {"system", table.table->system}, {"error", to_json(table.summary())}});
+  for (const MeasuredGroup& table : by_table(cross.left_out))
+    document["tables"].push_back({{"table", table.name},
+                                  {"system", table.rows.front().table->system},
+                                  {"error", to_json(errors_of(table.rows))}});
   return document;
 }
 

@@ -25,6 +25,9 @@ struct RefitTable {
   NcclBenchmark benchmark;
 };
 
+// The tables that are predicted.
+std::vector<RefitTable> refit_tables(std::span<const ValidationTable> tables, const ConfigFiles& files);
+
 struct Refit {
   collectives::NcclConstants constants;
   std::vector<bool> determined;  // by constant of `nominal`
@@ -44,10 +47,10 @@ struct FittedConstantFit {
 
 struct CrossValidation {
   std::vector<FittedConstantFit> constants;
-  std::vector<ValidatedTable> fitted;    // the scored tables, by the constants that fit all
-  std::vector<ValidatedTable> left_out;  // each scored one by the constants that the other systems' tables give
-  std::vector<ValidatedTable> generation_left_out;  // ... that those of other generations of GPUs give
-  std::vector<ValidatedTable> kernels;              // likewise, of the kernels of profiles
+  MeasuredRows fitted;               // of the scored tables, by the constants that fit all
+  MeasuredRows left_out;             // of these by the constants that the other systems' tables give, by system
+  MeasuredRows generation_left_out;  // ... that those of other generations of GPUs give
+  MeasuredRows kernels;              // as left_out, of the kernels of profiles
   std::size_t systems = 0;
 };
 

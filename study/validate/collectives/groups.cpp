@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,55 +19,54 @@ constexpr Bytes kBulk{std::int64_t{64} << 20};
 struct TableGroup {
   TableCollection collection;
   std::string name;  // "all", an operation, a generation
-  std::vector<double> medians, bulk;
+  std::optional<ErrorSummary> all, bulk;
 };
 
+TableGroup group_of(TableCollection collection, const MeasuredGroup& group) {
+  const auto is_bulk = [](const Measured& row) { return size_of(row) >= kBulk; };
+  return {collection, group.name, errors_of_medians(by_table(group.rows)),
+          errors_of_medians(by_table(rows_where(group.rows, is_bulk)))};
+}
+
 // The collections in their order, of each all tables, then by operation, then by generation, in the order of the names.
-std::vector<TableGroup> groups_of(std::span<const ValidatedTable> tables) {
+std::vector<TableGroup> groups_of(const MeasuredRows& rows) {
+  using NameOf = std::string (*)(const Measured&);
+  constexpr NameOf kNames[] = {
+      [](const Measured&) { return std::string("all"); },
+      [](const Measured& row) { return std::string(table_of<ValidationTable>(row).operation.name); },
+      [](const Measured& row) { return row.facts["generation"].get<std::string>(); }};
   std::vector<TableGroup> groups;
-  const auto add = [&](const ValidatedTable& table, const std::string& name) {
-    const TableCollection collection = table.table->collection;
-    auto group =
-        std::ranges::find_if(groups, [&](const TableGroup& g) { return g.collection == collection && g.name == name; });
-    if (group == groups.end()) group = groups.insert(group, {collection, name, {}, {}});
-    group->medians.push_back(table.summary()->median);
-    const auto is_bulk = [](const ValidatedRow& row) { return row.measured.bytes >= kBulk; };
-    if (const auto bulk = summary_of(table.rows, is_bulk)) group->bulk.push_back(bulk->median);
-  };
-  for (const TableCollection collection : {TableCollection::kFirst, TableCollection::kSecond})
-    for (int pass = 0; pass < 3; ++pass) {
-      const std::size_t first = groups.size();
-      for (const ValidatedTable& table : tables)
-        if (table.table->collection == collection)
-          add(table, pass == 0   ? "all"
-                     : pass == 1 ? std::string(table.table->operation.name)
-                                 : std::string(name_of(table.generation)));
-      std::sort(groups.begin() + static_cast<std::ptrdiff_t>(first), groups.end(),
-                [](const TableGroup& a, const TableGroup& b) { return a.name < b.name; });
+  for (const TableCollection collection : {TableCollection::kFirst, TableCollection::kSecond}) {
+    const MeasuredRows own =
+        rows_where(rows, [&](const Measured& row) { return table_of<ValidationTable>(row).collection == collection; });
+    for (const NameOf name_of : kNames) {
+      std::vector<MeasuredGroup> named = grouped(own, name_of);
+      std::ranges::sort(named, {}, &MeasuredGroup::name);
+      for (const MeasuredGroup& group : named) groups.push_back(group_of(collection, group));
     }
+  }
   return groups;
 }
 
 }  // namespace
 
-std::string groups_text(std::span<const ValidatedTable> tables) {
+std::string groups_text(const MeasuredRows& rows) {
   report::Table text;
   for (const char* heading : {"collection", "of", "tables"}) text.column(heading, report::Table::Align::kLeft);
   for (const char* heading : {"median", ">= 64M"}) text.column(heading);
-  for (const TableGroup& group : groups_of(tables))
-    text.row({std::string(name_of(group.collection)), group.name, fmt::format("{}", group.medians.size()),
-              percent_text(summary_of(group.medians), &ErrorSummary::median),
-              percent_text(summary_of(group.bulk), &ErrorSummary::median)});
+  for (const TableGroup& group : groups_of(rows))
+    text.row({std::string(name_of(group.collection)), group.name, fmt::format("{}", group.all->rows),
+              percent_text(group.all, &ErrorSummary::median), percent_text(group.bulk, &ErrorSummary::median)});
   return text.text();
 }
 
-nlohmann::ordered_json groups_json(std::span<const ValidatedTable> tables) {
+nlohmann::ordered_json groups_json(const MeasuredRows& rows) {
   nlohmann::ordered_json document = nlohmann::ordered_json::array();
-  for (const TableGroup& group : groups_of(tables))
+  for (const TableGroup& group : groups_of(rows))
     document.push_back({{"collection", std::string(name_of(group.collection))},
                         {"of", group.name},
-                        {"error", to_json(summary_of(group.medians))},
-                        {"error_from_64_mib", to_json(summary_of(group.bulk))}});
+                        {"error", to_json(group.all)},
+                        {"error_from_64_mib", to_json(group.bulk)}});
   return document;
 }
 

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
-#include "core/config/quantity_text.h"
 #include "study/plot/frame.h"
 
 namespace orrery::study {
@@ -23,22 +22,25 @@ constexpr std::string_view kStyles =
 constexpr double kRateHeight = 300, kErrorHeight = 150;
 constexpr double kRing = 4.2, kDot = 4, kSmallDot = 2.6;
 
-std::vector<std::string> captions(const ValidatedTable& validated) {
-  const ValidationTable& table = *validated.table;
+double bytes_of(const Measured& row) { return static_cast<double>(size_of(row).count()); }
+
+std::vector<std::string> captions(const MeasuredGroup& validated) {
+  const auto& table = table_of<ValidationTable>(validated.rows.front());
   std::string what =
       fmt::format("{} on {} x {} GPUs of {}", table.operation.name, table.nodes, table.gpus_per_node, table.cluster);
   for (const std::string& word : table.forced) what += fmt::format(", {}", word);
-  const auto error = validated.summary();
-  const std::string how = fmt::format(
-      "Error: median {:.1f} %, 90 % of the rows at most {:.1f} %, worst {:+.1f} % at {}", 100 * error->median,
-      100 * error->ninetieth, 100 * validated.worst().error(), rounded(validated.worst().measured.bytes));
+  const auto error = errors_of(validated.rows);
+  const Measured& worst = *worst_of(validated.rows);
+  const std::string how =
+      fmt::format("Error: median {:.1f} %, 90 % of the rows at most {:.1f} %, worst {:+.1f} % at {}",
+                  100 * error->median, 100 * error->ninetieth, 100 * worst.error(), worst.label);
   return {what, how, "Measured: " + table.measured, "Source: " + table.source};
 }
 
 // GB/s.
-double bus_bandwidth(const ValidationTable& table, Bytes bytes, Duration time) {
-  return static_cast<double>(bytes.count()) / seconds(time) * 1e-9 *
-         workload::bus_factor(table.operation, table.nodes * table.gpus_per_node);
+double bus_bandwidth(const Measured& row, double time) {
+  const auto& table = table_of<ValidationTable>(row);
+  return bytes_of(row) / time * 1e-9 * workload::bus_factor(table.operation, table.nodes * table.gpus_per_node);
 }
 
 void draw_legend(Svg& svg, double y) {
@@ -50,11 +52,11 @@ void draw_legend(Svg& svg, double y) {
   svg.text({measured + 20, y}, "measured", "legend");
 }
 
-void draw_rates(Svg& svg, const ValidatedTable& validated, const Axis& across, double top) {
+void draw_rates(Svg& svg, const MeasuredGroup& validated, const Axis& across, double top) {
   std::vector<double> predicted, measured;
-  for (const ValidatedRow& row : validated.rows) {
-    predicted.push_back(bus_bandwidth(*validated.table, row.measured.bytes, row.predicted));
-    measured.push_back(bus_bandwidth(*validated.table, row.measured.bytes, row.measured.time));
+  for (const Measured& row : validated.rows) {
+    predicted.push_back(bus_bandwidth(row, row.predicted));
+    measured.push_back(bus_bandwidth(row, row.measured));
   }
   const Axis up = Axis::logarithmic(std::min(std::ranges::min(predicted), std::ranges::min(measured)),
                                     std::max(std::ranges::max(predicted), std::ranges::max(measured)));
@@ -63,21 +65,21 @@ void draw_rates(Svg& svg, const ValidatedTable& validated, const Axis& across, d
   draw_legend(svg, top - kPlotHeadingGap);
   std::vector<Spot> line;
   for (std::size_t i = 0; i < predicted.size(); ++i)
-    line.push_back(panel.spot(static_cast<double>(validated.rows[i].measured.bytes.count()), predicted[i]));
+    line.push_back(panel.spot(bytes_of(validated.rows[i]), predicted[i]));
   svg.line(line, "predicted");
   for (const Spot& spot : line) svg.dot(spot, kSmallDot, "predicted-spot");
   for (std::size_t i = 0; i < measured.size(); ++i)
-    svg.dot(panel.spot(static_cast<double>(validated.rows[i].measured.bytes.count()), measured[i]), kRing, "measured");
+    svg.dot(panel.spot(bytes_of(validated.rows[i]), measured[i]), kRing, "measured");
 }
 
-void draw_errors(Svg& svg, const ValidatedTable& validated, const Axis& across, double top) {
+void draw_errors(Svg& svg, const MeasuredGroup& validated, const Axis& across, double top) {
   std::vector<double> errors;
-  for (const ValidatedRow& row : validated.rows) errors.push_back(100 * row.error());
+  for (const Measured& row : validated.rows) errors.push_back(100 * row.error());
   const Axis up = Axis::signed_percent(std::ranges::min(errors), std::ranges::max(errors));
   const Panel panel{top, kErrorHeight, across, up};
   panel.draw(svg, "Error of the predicted time (%): above 0 it is too slow, below 0 too fast");
   for (std::size_t i = 0; i < errors.size(); ++i) {
-    const double bytes = static_cast<double>(validated.rows[i].measured.bytes.count());
+    const double bytes = bytes_of(validated.rows[i]);
     svg.line(panel.spot(bytes, 0), panel.spot(bytes, errors[i]), "predicted");
     svg.dot(panel.spot(bytes, errors[i]), kDot, "predicted-spot");
   }
@@ -99,14 +101,13 @@ std::string plot_file_name(const ValidationTable& table) {
   return name + ".svg";
 }
 
-std::string validation_plot(const ValidatedTable& validated) {
+std::string validation_plot(const MeasuredGroup& validated) {
   ORRERY_ASSERT(!validated.rows.empty());
   const double between = kRateHeight + 2.4 * kPlotLine;
-  Sheet sheet(validated.table->name, captions(validated), between + kErrorHeight + 2.3 * kPlotLine + kPlotMargin,
-              kStyles);
+  Sheet sheet(validated.name, captions(validated), between + kErrorHeight + 2.3 * kPlotLine + kPlotMargin, kStyles);
   const auto [least, most] =
-      std::ranges::minmax_element(validated.rows, {}, [](const ValidatedRow& row) { return row.measured.bytes; });
-  const Axis across = Axis::sizes(least->measured.bytes, most->measured.bytes);
+      std::ranges::minmax_element(validated.rows, {}, [](const Measured& row) { return size_of(row); });
+  const Axis across = Axis::sizes(size_of(*least), size_of(*most));
   draw_rates(sheet.svg, validated, across, sheet.top);
   draw_errors(sheet.svg, validated, across, sheet.top + between);
   return sheet.svg.file();

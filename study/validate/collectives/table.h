@@ -15,6 +15,7 @@
 #include "core/units.h"
 #include "workload/calls/operation.h"
 #include "study/table_files.h"
+#include "study/validate/measured/measured.h"
 
 namespace orrery::study {
 
@@ -35,14 +36,10 @@ struct ValidationRow {
   Duration time{};
 };
 
-struct ValidationTable {
-  std::string name;
+struct ValidationTable : MeasuredTable {
   TableCollection collection = TableCollection::kFirst;
-  Location where;  // of the name
   std::string source;
-  std::string measured;  // the machine, in the words of the source
-  std::string system;    // tables of one system have one name
-  std::string cluster;   // of configs/clusters; empty if the source says too little, and then nothing is scored
+  std::string cluster;  // of configs/clusters; empty if the source says too little, and then nothing is scored
   std::uint32_t nodes = 1;
   std::uint32_t gpus_per_node = 1;
   workload::CallOperation operation;
@@ -53,8 +50,6 @@ struct ValidationTable {
   ValidationColumn column = ValidationColumn::kInPlace;
   std::string column_reason;
   std::vector<std::string> forced;  // algorithms and protocols that NCCL was held to: "Tree", "LL"
-  bool scored = true;
-  std::string why_not;              // if not scored
   std::string why_off;              // why predictions are far off; empty if not known
   std::vector<ValidationRow> rows;  // by ascending size
 

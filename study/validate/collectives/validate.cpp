@@ -2,24 +2,20 @@
 #include "study/validate/collectives/validate.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cctype>
+#include <iterator>
 
 #include <fmt/format.h>
 
 #include "collectives/nccl/constants_config.h"
-#include "core/assert.h"
-#include "study/benchmark/study.h"
+#include "core/config/quantity_text.h"
+#include "experiment/run.h"
+#include "study/validate/measured/call.h"
 
 namespace orrery::study {
 namespace {
 
-std::vector<Bytes> row_sizes(const ValidationTable& table) {
-  std::vector<Bytes> sizes;
-  for (const ValidationRow& row : table.rows) sizes.push_back(row.bytes);
-  return sizes;
-}
-
-// What is wrong with the question that a table asks is wrong with the table: it has no options.
+// What is wrong with the experiment that a table asks is wrong with the table.
 InputError of_table(const InputError& error, const ValidationTable& table) {
   std::vector<Problem> problems;
   for (const Problem& problem : error.problems())
@@ -30,20 +26,57 @@ InputError of_table(const InputError& error, const ValidationTable& table) {
   return InputError(std::move(problems));
 }
 
-CollectiveTable predict(const ValidationTable& table, const ConfigFiles& files) {
+// A word, or a list of words in lower case.
+ConfigValue setting_of(const ValidationTable& table, std::string word) {
+  return {ConfigValue::Kind::kScalar, table.where, std::move(word), {}, {}};
+}
+
+ConfigValue setting_of(const ValidationTable& table, const std::vector<std::string>& words) {
+  ConfigValue list{ConfigValue::Kind::kList, table.where, {}, {}, {}};
+  for (std::string word : words) {
+    for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    list.items.push_back(setting_of(table, std::move(word)));
+  }
+  return list;
+}
+
+// Whether NCCL was held to algorithms or to protocols.
+std::vector<std::string> forced_words(const ValidationTable& table, bool algorithms) {
+  std::vector<std::string> words;
+  for (const std::string& word : table.forced)
+    if (collectives::nccl_algorithm_named(word).has_value() == algorithms) words.push_back(word);
+  if (!words.empty() && !table.operation.kind)
+    throw InputError(table.where, fmt::format("{} has no {}: each rank sends one message", table.operation.name,
+                                              algorithms ? "algorithm" : "protocol"));
+  return words;
+}
+
+MeasuredCall call_of(const ValidationTable& table, Bytes size) {
+  MeasuredCall call{table.where, table.cluster, table.nodes, table.gpus_per_node, table.operation, size};
+  const auto set = [&](const char* key, const auto& value) {
+    call.settings.emplace_back(key, setting_of(table, value));
+  };
+  set("collectives.library", "nccl");
+  if (table.launch) set("collectives.launch", std::string(collectives::name_of(*table.launch)));
+  if (const auto words = forced_words(table, true); !words.empty()) set("collectives.algo", words);
+  if (const auto words = forced_words(table, false); !words.empty()) set("collectives.proto", words);
+  if (table.column == ValidationColumn::kInPlace) set("collectives.in_place", "true");
+  if (!table.nccl.empty()) set("collectives.version", table.nccl);
+  return call;
+}
+
+Prediction predict(const Measured& row, const ConfigFiles& files) {
+  const auto& table = table_of<ValidationTable>(row);
+  Diagnostics diagnostics;
+  const experiment::Experiment experiment = read_table_experiment(table, size_of(row), files, diagnostics);
   try {
-    return study_collective(question_of(table), table.operation, row_sizes(table), files);
+    const experiment::Run run = experiment::run_experiment(experiment, true, diagnostics);
+    return {seconds(report::iteration_time(run.result)),
+            {},
+            {{"generation", std::string(name_of(experiment.machine_kind().architecture))}}};
   } catch (const InputError& error) {
     throw of_table(error, table);
   }
-}
-
-ValidatedTable validate(const ValidationTable& table, const ConfigFiles& files) {
-  const CollectiveTable predicted = predict(table, files);
-  ORRERY_ASSERT(predicted.rows.size() == table.rows.size());
-  ValidatedTable validated{&table, predicted.generation};
-  for (std::size_t i = 0; i < table.rows.size(); ++i) validated.rows.push_back({table.rows[i], predicted.rows[i].time});
-  return validated;
 }
 
 std::vector<FittedConstantText> fitted_constants(const ConfigFiles& files) {
@@ -58,68 +91,85 @@ std::vector<FittedConstantText> fitted_constants(const ConfigFiles& files) {
 
 }  // namespace
 
-std::optional<ErrorSummary> ValidatedTable::summary(std::optional<SizeBand> band) const {
-  return summary_of(rows, [band](const ValidatedRow& row) { return !band || band_of(row.measured.bytes) == *band; });
+MeasuredRows rows_of(const ValidationTable& table) {
+  MeasuredRows rows;
+  for (std::size_t number = 0; number < table.rows.size(); ++number) {
+    const ValidationRow& row = table.rows[number];
+    rows.push_back({&table, number, table.name, rounded(row.bytes), table.where, seconds(row.time)});
+    rows.back().facts["bytes"] = row.bytes.count();
+  }
+  return rows;
 }
 
-OverallError overall_error(std::span<const ValidatedTable> tables) {
-  const auto of_medians = [tables](std::optional<SizeBand> band) {
-    std::vector<double> medians;
-    for (const ValidatedTable& table : tables)
-      if (const auto summary = table.summary(band)) medians.push_back(summary->median);
-    return summary_of(std::move(medians));
-  };
-  OverallError overall{of_medians({}), {}};
-  for (const SizeBand band : kAllSizeBands) overall.bands[static_cast<std::size_t>(band)] = of_medians(band);
+Bytes size_of(const Measured& row) { return Bytes(row.facts["bytes"].get<std::int64_t>()); }
+
+MeasuredRows in_band(const MeasuredRows& rows, SizeBand band) {
+  return rows_where(rows, [band](const Measured& row) { return band_of(size_of(row)) == band; });
+}
+
+std::vector<MeasuredGroup> by_table(const MeasuredRows& rows) {
+  return grouped(rows, [](const Measured& row) { return row.table->name; });
+}
+
+OverallError overall_error(const MeasuredRows& rows) {
+  OverallError overall{errors_of_medians(by_table(rows)), {}};
+  for (const SizeBand band : kAllSizeBands)
+    overall.bands[static_cast<std::size_t>(band)] = errors_of_medians(by_table(in_band(rows, band)));
   return overall;
 }
 
-OverallError overall_error_of_labelled(std::span<const ValidatedTable> tables) {
-  std::vector<ValidatedTable> labelled;
-  std::ranges::copy_if(tables, std::back_inserter(labelled),
-                       [](const ValidatedTable& table) { return table.table->launch.has_value(); });
-  return overall_error(labelled);
+OverallError overall_error_of_labelled(const MeasuredRows& rows) {
+  return overall_error(
+      rows_where(rows, [](const Measured& row) { return table_of<ValidationTable>(row).launch.has_value(); }));
 }
 
 bool is_predicted(const ValidationTable& table) {
   return table.scored || (table.timed == TimedPart::kKernels && !table.cluster.empty());
 }
 
-void check_prediction(const ValidationTable& table, const ConfigFiles& files) {
-  if (!is_predicted(table)) return;
+experiment::Experiment read_table_experiment(const ValidationTable& table, Bytes size, const ConfigFiles& files,
+                                             Diagnostics& diagnostics) {
   try {
-    check_collective(question_of(table), table.operation, row_sizes(table), files);
+    return read_call_experiment(call_of(table, size), files, diagnostics);
   } catch (const InputError& error) {
     throw of_table(error, table);
   }
 }
 
-CollectiveQuestion question_of(const ValidationTable& table) {
-  CollectiveQuestion question;
-  question.cluster = table.cluster;
-  question.nodes = fmt::format("{}", table.nodes);
-  question.devices_per_node = fmt::format("{}", table.gpus_per_node);
-  question.library = "nccl";
-  if (table.launch) question.launch = collectives::name_of(*table.launch);
-  for (const std::string& word : table.forced) {
-    std::string& option = collectives::nccl_algorithm_named(word) ? question.algorithm : question.protocol;
-    option += (option.empty() ? "" : ",") + word;
+NcclBenchmark benchmark_of(const ValidationTable& table, const ConfigFiles& files) {
+  Diagnostics diagnostics;
+  const experiment::Experiment experiment = read_table_experiment(table, table.rows.front().bytes, files, diagnostics);
+  return nccl_benchmark(experiment, table.operation, devices_of_call(experiment));
+}
+
+void check_prediction(const ValidationTable& table, const ConfigFiles& files) {
+  if (!is_predicted(table)) return;
+  const NcclBenchmark benchmark = benchmark_of(table, files);
+  try {
+    const collectives::NcclConstants constants = collectives::shipped_nccl_constants(files).constants;
+    for (const ValidationRow& row : table.rows) predicted_seconds(benchmark, row.bytes, constants);
+  } catch (const InputError& error) {
+    throw of_table(error, table);
   }
-  if (table.column == ValidationColumn::kInPlace) question.settings.emplace_back("collectives.in_place=true");
-  if (!table.nccl.empty()) question.settings.push_back("collectives.version=" + table.nccl);
-  return question;
+}
+
+void check_collective_table(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                            Diagnostics& diagnostics) {
+  const auto table = load_table<ValidationTable>(file, settings, files, diagnostics);
+  if (!diagnostics.has_errors()) check_prediction(table, files);
 }
 
 Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& files, const WorkProgress& progress) {
   Validation validation;
-  std::uint64_t done = 0;
+  MeasuredRows rows;
   for (const ValidationTable& table : tables) {
-    if (progress) progress(done++, tables.size());
-    if (is_predicted(table))
-      (table.scored ? validation.scored : validation.kernels).push_back(validate(table, files));
-    else
-      validation.left_out.push_back(&table);
+    if (!is_predicted(table)) validation.left_out.push_back(&table);
+    if (is_predicted(table)) std::ranges::move(rows_of(table), std::back_inserter(rows));
   }
+  predict_rows(
+      rows, [&](std::size_t row) { return predict(rows[row], files); }, progress);
+  validation.scored = rows_where(rows, [](const Measured& row) { return row.table->scored; });
+  validation.kernels = rows_where(rows, [](const Measured& row) { return !row.table->scored; });
   validation.constants = fitted_constants(files);
   return validation;
 }

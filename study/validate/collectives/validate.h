@@ -3,7 +3,6 @@
 // table and in all, by message size.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,28 +11,23 @@
 
 #include "core/config/tree.h"
 #include "core/in_parallel.h"
-#include "core/machine_kind.h"
-#include "study/benchmark/question.h"
+#include "experiment/experiment.h"
+#include "study/calibrate/prediction.h"
 #include "study/errors.h"
 #include "study/validate/collectives/table.h"
+#include "study/validate/measured/kind.h"
+#include "study/validate/measured/measured.h"
+#include "study/validate/measured/output.h"
 
 namespace orrery::study {
 
-struct ValidatedRow {
-  ValidationRow measured;
-  Duration predicted{};
-
-  double error() const { return seconds(predicted) / seconds(measured.time) - 1; }  // signed
-};
-
-struct ValidatedTable {
-  const ValidationTable* table = nullptr;
-  Architecture generation = Architecture::kOther;  // of its GPUs
-  std::vector<ValidatedRow> rows{};
-
-  std::optional<ErrorSummary> summary(std::optional<SizeBand> band = {}) const;  // of all sizes, or of a band
-  const ValidatedRow& worst() const { return worst_of(rows); }
-};
+// The rows of a table, to be predicted: a label is a size, and "bytes" is a fact.
+MeasuredRows rows_of(const ValidationTable& table);
+// As workload::CallSize says.
+Bytes size_of(const Measured& row);
+MeasuredRows in_band(const MeasuredRows& rows, SizeBand band);
+// A group is a table.
+std::vector<MeasuredGroup> by_table(const MeasuredRows& rows);
 
 // A fitted constant of the library: what ships and what it would be without measurements, as texts with units.
 struct FittedConstantText {
@@ -43,36 +37,46 @@ struct FittedConstantText {
 };
 
 struct Validation {
-  std::vector<ValidatedTable> scored;
-  std::vector<ValidatedTable> kernels;           // kernels of profiles on known clusters; not in the overall error
-  std::vector<const ValidationTable*> left_out;  // neither
+  MeasuredRows scored;                         // with the fact "generation", of the GPUs
+  MeasuredRows kernels;                        // kernels of profiles on known clusters; not in the overall error
+  std::vector<const MeasuredTable*> left_out;  // neither
   std::vector<FittedConstantText> constants;
 };
 
 // Of the medians of the tables.
-OverallError overall_error(std::span<const ValidatedTable> tables);
+OverallError overall_error(const MeasuredRows& rows);
 // Of the tables whose source says who launched the kernels.
-OverallError overall_error_of_labelled(std::span<const ValidatedTable> tables);
+OverallError overall_error_of_labelled(const MeasuredRows& rows);
 
-// What a table asks: its cluster, and of NCCL the version, the launch and what it was held to.
-CollectiveQuestion question_of(const ValidationTable& table);
+// Reads what a table asks for a size: its cluster, and of NCCL the version, the launch and what it was held to.
+// InputError.
+experiment::Experiment read_table_experiment(const ValidationTable& table, Bytes size, const ConfigFiles& files,
+                                             Diagnostics& diagnostics);
+// The same in closed form.
+NcclBenchmark benchmark_of(const ValidationTable& table, const ConfigFiles& files);
 
 // Scored, or of kernels on a known cluster.
 bool is_predicted(const ValidationTable& table);
 
 // Throws what validate() would of this table, but simulates nothing.
 void check_prediction(const ValidationTable& table, const ConfigFiles& files);
+void check_collective_table(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                            Diagnostics& diagnostics);
 
 // Simulates every row of every scored table, and of kernels of profiles, on its cluster. `tables` outlive the result.
 Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
                     const WorkProgress& progress = {});
 
+Validated validate_collectives(const ValidationRequest& request);
+
 std::string validation_text(const Validation& validation);
+// The medians by band of sizes.
+std::vector<ErrorColumn> band_columns();
 
 // The medians of the tables' medians by collection, and in each by operation and by generation of GPUs: of all rows,
 // and of those from 64 MiB on.
-std::string groups_text(std::span<const ValidatedTable> tables);
-nlohmann::ordered_json groups_json(std::span<const ValidatedTable> tables);
+std::string groups_text(const MeasuredRows& rows);
+nlohmann::ordered_json groups_json(const MeasuredRows& rows);
 
 // The JSON document "orrery.validation/1".
 nlohmann::ordered_json to_json(const Validation& validation);
@@ -80,7 +84,7 @@ nlohmann::ordered_json to_json(const Validation& validation);
 // "h100_p5_2n_allreduce.svg". InputError where the name of the table cannot be that of a file.
 std::string plot_file_name(const ValidationTable& table);
 
-// The text of an SVG file: the same table, the same bytes. The table has rows.
-std::string validation_plot(const ValidatedTable& table);
+// The text of an SVG file: the same table, the same bytes.
+std::string validation_plot(const MeasuredGroup& table);
 
 }  // namespace orrery::study

@@ -13,6 +13,7 @@
 
 #include "study/table_files.h"
 #include "study/validate/compute/layers.h"
+#include "study/validate/measured/measured.h"
 #include "system/devices/device.h"
 #include "system/devices/kernel_table.h"
 #include "workload/training/spec/operators.h"
@@ -26,12 +27,9 @@ struct MeasuredProduct {
   double rate = 0;  // in FLOP/s
 };
 
-struct ComputeTable {
-  std::string name;
-  Location where;  // of the name
+struct ComputeTable : MeasuredTable {
   std::string source;
-  std::string measured;  // the machine, in the words of the source
-  std::string gpu;       // as CSV files call it, in their column `gpu`
+  std::string gpu;  // as CSV files call it, in their column `gpu`
   system::DeviceSpec device;
   std::optional<workload::SoftwareSpec> software;  // whose kernels were measured; nothing: those of a micro-benchmark
   Precision precision = Precision::kFp16;

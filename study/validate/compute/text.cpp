@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,35 +8,31 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "report/table.h"
-#include "study/errors.h"
 #include "study/validate/compute/validation.h"
+#include "study/validate/measured/output.h"
 
 namespace orrery::study {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-void add_row(report::Table& text, const std::string& table, const OperatorErrors& errors) {
-  const auto summary = errors.summary();
-  const ValidatedOperator* worst = errors.worst();
-  text.row({table, errors.name, fmt::format("{}", summary ? summary->rows : 0),
-            percent_text(summary, &ErrorSummary::median), percent_text(summary, &ErrorSummary::ninetieth),
-            worst != nullptr ? fmt::format("{:+.1f}", 100 * worst->error()) : "-", worst != nullptr ? worst->at : "",
-            percent_text(errors.summary_below(), &ErrorSummary::median)});
+std::optional<ErrorSummary> errors_below(const MeasuredRows& rows) {
+  MeasuredRows below = rows_where(rows, [](const Measured& row) { return !row.scored; });
+  for (Measured& row : below) row.scored = true;
+  return errors_of(below);
 }
 
 std::string errors_text(const ComputeValidation& validation) {
-  report::Table text;
-  text.column("table", report::Table::Align::kLeft);
-  text.column("operator", report::Table::Align::kLeft);
-  for (const char* heading : {"rows", "median", "p90", "worst"}) text.column(heading);
-  text.column("at", report::Table::Align::kLeft);
-  text.column(fmt::format("< {}", kScoredTokens));
+  std::vector<ErrorColumn> columns = error_columns({"rows", "median", "p90", "worst", "at"});
+  columns.push_back({fmt::format("< {}", kScoredTokens),
+                     [](const MeasuredRows& rows) { return percent_text(errors_below(rows), &ErrorSummary::median); }});
+  ErrorTable text({"table", "operator"}, std::move(columns));
   for (const ValidatedComputeTable& validated : validation.tables) {
-    for (const OperatorErrors& errors : validated.operators) {
-      add_row(text, validated.table->name, errors);
-      if (validated.products && errors.name == "mlp down") add_row(text, validated.table->name, *validated.products);
+    const std::optional<MeasuredGroup> products = products_of(validated);
+    for (const MeasuredGroup& group : operators_of(validated)) {
+      text.row({validated.table->name, group.name}, group.rows);
+      if (products && group.name == name_of(LayerOperator::kMlpDown))
+        text.row({validated.table->name, products->name}, products->rows);
     }
   }
   return text.text();
@@ -59,36 +56,27 @@ std::string constants_text(const ComputeValidation& validation, bool product) {
   return text;
 }
 
-void add_kernel_row(report::Table& text, std::string_view table, const std::string& constants,
-                    const OperatorErrors& errors) {
-  const auto summary = errors.summary();
-  const ValidatedOperator* worst = errors.worst();
-  text.row({std::string(table), errors.name, constants, fmt::format("{}", summary ? summary->rows : 0),
-            percent_text(summary, &ErrorSummary::median), percent_text(summary, &ErrorSummary::ninetieth),
-            fmt::format("{:+.1f}", 100 * errors.bias()),
-            worst != nullptr ? fmt::format("{:+.1f}", 100 * worst->error()) : "-", worst != nullptr ? worst->at : ""});
+Json errors_json(const MeasuredGroup& group, bool product) {
+  const Measured* worst = worst_of(group.rows);
+  return {{"operator", group.name},
+          {"class", product ? "product" : "element-wise"},
+          {"error", study::to_json(errors_of(group.rows))},
+          {fmt::format("error_below_{}_tokens", kScoredTokens), study::to_json(errors_below(group.rows))},
+          {"worst_at", worst != nullptr ? Json(worst->label) : Json()}};
 }
 
-Json to_json(const OperatorErrors& errors) {
-  Json document = {{"operator", errors.name},
-                   {"class", errors.product ? "product" : "element-wise"},
-                   {"error", study::to_json(errors.summary())},
-                   {fmt::format("error_below_{}_tokens", kScoredTokens), study::to_json(errors.summary_below())}};
-  const ValidatedOperator* worst = errors.worst();
-  document["worst_at"] = worst != nullptr ? Json(worst->at) : Json();
+Json with_rows(Json document, const MeasuredRows& rows) {
+  document["rows"] = rows_json(rows, {"at", "line", "tokens", "measured_s", "predicted_s"});
   return document;
 }
 
-Json rows_of(const OperatorErrors& errors) {
-  Json rows = Json::array();
-  for (const ValidatedOperator& row : errors.rows) {
-    Json item = {{"at", row.at}, {"line", row.line}};
-    if (row.tokens > 0) item["tokens"] = row.tokens;
-    item["measured_s"] = seconds(row.measured);
-    item["predicted_s"] = seconds(row.predicted);
-    rows.push_back(std::move(item));
-  }
-  return rows;
+Json kernel_json(const MeasuredGroup& group, const MeasuredRows& by_others) {
+  Json document = with_rows(errors_json(group, true), group.rows);
+  const auto errors = errors_of(group.rows);
+  document["bias"] = errors ? errors->bias : 0;
+  document["error_by_others"] =
+      study::to_json(errors_of(rows_where(by_others, [&](const Measured& row) { return row.family == group.name; })));
+  return document;
 }
 
 Json to_json(const ValidatedComputeTable& validated) {
@@ -100,18 +88,13 @@ Json to_json(const ValidatedComputeTable& validated) {
                    {"precision", std::string(name_of(table.precision))},
                    {"left_out", validated.left_out},
                    {"operators", Json::array()}};
-  for (const OperatorErrors& errors : validated.operators) {
-    document["operators"].push_back(to_json(errors));
-    document["operators"].back()["rows"] = rows_of(errors);
-  }
-  document["products"] = validated.products ? to_json(*validated.products) : Json();
+  for (const MeasuredGroup& group : operators_of(validated))
+    document["operators"].push_back(with_rows(errors_json(group, is_product(group)), group.rows));
+  const std::optional<MeasuredGroup> products = products_of(validated);
+  document["products"] = products ? errors_json(*products, true) : Json();
   document["kernels"] = Json::array();
-  for (const OperatorErrors& errors : validated.kernels) {
-    document["kernels"].push_back(to_json(errors));
-    document["kernels"].back()["rows"] = rows_of(errors);
-    document["kernels"].back()["bias"] = errors.bias();
-    document["kernels"].back()["error_by_others"] = study::to_json(errors.by_others().summary());
-  }
+  for (const MeasuredGroup& group : kernels_of(validated.kernels))
+    document["kernels"].push_back(kernel_json(group, validated.kernels_by_others));
   return document;
 }
 
@@ -140,29 +123,21 @@ std::string compute_validation_text(const ComputeValidation& validation) {
 }
 
 std::string kernel_validation_text(const ComputeValidation& validation, bool cross) {
-  report::Table text;
-  text.column("table", report::Table::Align::kLeft);
-  text.column("kernel", report::Table::Align::kLeft);
-  text.column("constants of", report::Table::Align::kLeft);
-  for (const char* heading : {"rows", "median", "p90", "bias", "worst"}) text.column(heading);
-  text.column("at", report::Table::Align::kLeft);
-  bool any = false;
+  ErrorTable text({"table", "kernel", "constants of"}, error_columns({"rows", "median", "p90", "bias", "worst", "at"}));
   for (const ValidatedComputeTable& validated : validation.tables) {
     const ComputeTable& table = *validated.table;
-    for (const OperatorErrors& errors : validated.kernels) {
-      any = true;
-      add_kernel_row(text, table.name, architecture_names()[static_cast<std::size_t>(table.device.architecture)],
-                     errors);
-      const OperatorErrors others = errors.by_others();
-      if (cross && !others.rows.empty())
-        add_kernel_row(text, table.name, architecture_names()[static_cast<std::size_t>(*table.others)], others);
+    const std::vector<MeasuredGroup> others = kernels_of(validated.kernels_by_others);
+    const std::vector<MeasuredGroup> own = kernels_of(validated.kernels);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      text.row({table.name, own[i].name, std::string(name_of(table.device.architecture))}, own[i].rows);
+      if (cross && !others.empty())
+        text.row({table.name, own[i].name, std::string(name_of(*table.others))}, others[i].rows);
     }
   }
-  if (!any) return {};
+  if (text.is_empty()) return {};
   return fmt::format(
-      "Error of predicted times of single kernels against measured ones, in %, from {} rows on; bias: median of signed "
-      "errors\n\n{}",
-      kScoredRows, text.text());
+      "Error of predicted times of single kernels against measured ones, in %, from {} rows on; bias: {}\n\n{}",
+      kScoredRows, kBiasMeaning, text.text());
 }
 
 nlohmann::ordered_json to_json(const ComputeValidation& validation) {

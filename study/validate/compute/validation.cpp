@@ -3,14 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "study/validate/compute/layers.h"
 #include "system/devices/operator_model.h"
 
 namespace orrery::study {
 namespace {
+
+constexpr std::string_view kLoneProduct = "product";
 
 std::string shape_of(const workload::Gemm& product) { return fmt::format("{}x{}x{}", product.m, product.n, product.k); }
 
@@ -27,86 +32,83 @@ Duration time_at(const MeasuredProduct& measured) {
   return Duration(std::max<std::int64_t>(1, std::llround(std::min(work / measured.rate, 1e6) * 1e12)));
 }
 
-Duration time_of(const system::OperatorModel& model, const system::KernelSample& sample) {
-  if (const auto* op = std::get_if<workload::Operator>(&sample.what)) return model.time(*op);
-  const std::optional<Duration> time = model.time(std::get<workload::FusedExperts>(sample.what));
+using Work = decltype(system::KernelSample::what);
+
+Prediction predict(const system::OperatorModel& model, const Work& work) {
+  if (const auto* op = std::get_if<workload::Operator>(&work)) return {seconds(model.time(*op)), {}};
+  const std::optional<Duration> time = model.time(std::get<workload::FusedExperts>(work));
   if (!time)
     throw InputError({}, "fused experts need a software with constants of its own kernels, rates.kernels",
                      "for example inference-2026");
-  return *time;
+  return {seconds(*time), {}};
 }
 
-class TableValidation {
- public:
-  explicit TableValidation(const ComputeTable& table) : table_(table), model_(table.device, table.rates()) {
-    validated_.table = &table;
-    for (std::size_t i = 0; i < kLayerOperatorCount; ++i) {
-      const auto op = static_cast<LayerOperator>(i);
-      by_operator_.push_back({std::string(name_of(op)), is_product(op), {}});
-    }
+// Measured rows, and what each of them computes.
+struct WorkRows {
+  MeasuredRows rows;
+  std::vector<Work> works;
+
+  void add(const MeasuredTable& table, std::string_view family, std::string label, Location where, std::int64_t tokens,
+           std::int64_t scored_from, Duration measured, Work work) {
+    rows.push_back({&table, rows.size(), std::string(family), std::move(label), std::move(where), seconds(measured)});
+    rows.back().scored = tokens == 0 || tokens >= scored_from;
+    if (tokens > 0) rows.back().facts["tokens"] = tokens;
+    works.push_back(std::move(work));
   }
 
-  ValidatedComputeTable validate() {
-    for (const LayerSample& sample : table_.layers)
-      for (std::size_t column = 0; column < kLayerColumnCount; ++column)
-        if (sample.times[column]) add(sample, static_cast<LayerColumn>(column), *sample.times[column]);
-    add_all_products();
-    if (!table_.products.empty()) by_operator_.push_back(lone_products());
-    add_kernels();
-    std::erase_if(by_operator_, [](const OperatorErrors& errors) { return errors.rows.empty(); });
-    validated_.operators = std::move(by_operator_);
-    return std::move(validated_);
+  MeasuredRows predicted(const system::OperatorModel& model) const {
+    MeasuredRows all = rows;
+    predict_rows(all, [&](std::size_t row) { return predict(model, works[row]); });
+    return all;
   }
-
- private:
-  void add(const LayerSample& sample, LayerColumn column, Duration measured) {
-    OperatorErrors& errors = by_operator_[static_cast<std::size_t>(operator_of(column))];
-    if (!errors.product && sample.tokens < kFewestElementWiseTokens) {
-      ++validated_.left_out;
-      return;
-    }
-    const workload::Operator op = layer_operator(sample, column, table_.precision);
-    errors.rows.push_back({shape_of(sample, op), sample.line, sample.tokens, measured, model_.time(op)});
-  }
-
-  // By kind, in the order of the rows.
-  void add_kernels() {
-    std::optional<system::OperatorModel> others;
-    if (table_.others && table_.software) others.emplace(table_.device, table_.software->rates_on(*table_.others));
-    for (const system::KernelSample& sample : table_.kernels) {
-      const auto same = std::ranges::find(validated_.kernels, sample.kind, &OperatorErrors::name);
-      OperatorErrors& errors = same != validated_.kernels.end()
-                                   ? *same
-                                   : validated_.kernels.emplace_back(OperatorErrors{sample.kind, true, {}});
-      errors.rows.push_back({sample.at, sample.where.line, sample.rows, sample.measured, time_of(model_, sample),
-                             others ? time_of(*others, sample) : Duration::zero(), kScoredRows});
-    }
-  }
-
-  void add_all_products() {
-    OperatorErrors all{"all products", true, {}};
-    std::size_t kinds = 0;
-    for (const OperatorErrors& errors : by_operator_) {
-      if (!errors.product || errors.rows.empty()) continue;
-      ++kinds;
-      all.rows.insert(all.rows.end(), errors.rows.begin(), errors.rows.end());
-    }
-    if (kinds > 1) validated_.products = std::move(all);
-  }
-
-  OperatorErrors lone_products() const {
-    OperatorErrors errors{"product", true, {}};
-    for (const MeasuredProduct& measured : table_.products)
-      errors.rows.push_back(
-          {shape_of(measured.product), measured.where.line, 0, time_at(measured), model_.time(measured.product)});
-    return errors;
-  }
-
-  const ComputeTable& table_;
-  system::OperatorModel model_;
-  ValidatedComputeTable validated_;
-  std::vector<OperatorErrors> by_operator_;  // by LayerOperator
 };
+
+// Of element-wise operators only those of some tokens; `left_out` counts the others.
+WorkRows operator_rows(const ComputeTable& table, std::size_t& left_out) {
+  WorkRows all;
+  for (const LayerSample& sample : table.layers)
+    for (std::size_t i = 0; i < kLayerColumnCount; ++i) {
+      if (!sample.times[i]) continue;
+      const auto column = static_cast<LayerColumn>(i);
+      const LayerOperator kind = operator_of(column);
+      if (!is_product(kind) && sample.tokens < kFewestElementWiseTokens) {
+        ++left_out;
+        continue;
+      }
+      const workload::Operator op = layer_operator(sample, column, table.precision);
+      all.add(table, name_of(kind), shape_of(sample, op), {table.layers_file, sample.line}, sample.tokens,
+              kScoredTokens, *sample.times[i], op);
+    }
+  for (const MeasuredProduct& measured : table.products)
+    all.add(table, kLoneProduct, shape_of(measured.product), measured.where, 0, 0, time_at(measured), measured.product);
+  return all;
+}
+
+WorkRows kernel_rows(const ComputeTable& table) {
+  WorkRows all;
+  for (const system::KernelSample& sample : table.kernels)
+    all.add(table, sample.kind, sample.at, sample.where, sample.rows, kScoredRows, sample.measured, sample.what);
+  return all;
+}
+
+ValidatedComputeTable validate(const ComputeTable& table) {
+  const system::OperatorModel model(table.device, table.rates());
+  ValidatedComputeTable validated{&table, {}, {}, {}};
+  validated.operators = operator_rows(table, validated.left_out).predicted(model);
+  const WorkRows kernels = kernel_rows(table);
+  validated.kernels = kernels.predicted(model);
+  if (table.others && table.software)
+    validated.kernels_by_others =
+        kernels.predicted(system::OperatorModel(table.device, table.software->rates_on(*table.others)));
+  return validated;
+}
+
+// Of a group of operators; lone products behind all.
+std::size_t order_of(const MeasuredGroup& group) {
+  std::size_t op = 0;
+  while (op < kLayerOperatorCount && name_of(static_cast<LayerOperator>(op)) != group.name) ++op;
+  return op;
+}
 
 // The traffic factors of the kinds that measured layers have.
 void add_traffic(const workload::SoftwareSpec& software, const workload::SoftwareRates& rates,
@@ -133,38 +135,56 @@ void add_constants(const ComputeTable& table, ComputeValidation& validation) {
     add_traffic(*table.software, table.rates(), validation);
 }
 
+// A family is a kind of a table's operators or kernels.
+std::vector<MeasuredGroup> families_of(const ComputeValidation& validation) {
+  std::vector<MeasuredGroup> families;
+  const auto add = [&](const ComputeTable& table, const std::vector<MeasuredGroup>& kinds) {
+    for (const MeasuredGroup& kind : kinds)
+      if (errors_of(kind.rows)) families.push_back({fmt::format("{}, {}", table.name, kind.name), kind.rows});
+  };
+  for (const ValidatedComputeTable& table : validation.tables) {
+    add(*table.table, operators_of(table));
+    add(*table.table, kernels_of(table.kernels));
+  }
+  return families;
+}
+
 }  // namespace
 
-std::optional<ErrorSummary> OperatorErrors::summary() const { return summary_of(rows, &ValidatedOperator::scored); }
-std::optional<ErrorSummary> OperatorErrors::summary_below() const {
-  return summary_of(rows, [](const ValidatedOperator& row) { return !row.scored(); });
+Validated validate_operators(const ValidationRequest& request) {
+  std::vector<ComputeTable> tables = list_tables<ComputeTable>(request.files);
+  if (!request.own_tables.empty())
+    tables = compute_tables_of({request.own_tables.front(), request.device, request.software}, tables, request.files);
+  const ComputeValidation validation = validate_compute(tables);
+  const std::string kernels = kernel_validation_text(validation, request.cross);
+  return {compute_validation_text(validation) + (kernels.empty() ? "" : "\n" + kernels), to_json(validation),
+          AccuracySection{"compute", "Kernels: time of one operator", "shapes", families_of(validation)}};
 }
 
-double OperatorErrors::bias() const {
-  std::vector<double> errors;
-  for (const ValidatedOperator& row : rows)
-    if (row.scored()) errors.push_back(row.error());
-  if (errors.empty()) return 0;
-  const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
-  std::ranges::nth_element(errors, middle);
-  return *middle;
+std::vector<MeasuredGroup> kernels_of(const MeasuredRows& kernels) {
+  return grouped(kernels, [](const Measured& row) { return row.family; });
 }
 
-OperatorErrors OperatorErrors::by_others() const {
-  OperatorErrors errors{name, product, {}};
-  for (ValidatedOperator row : rows) {
-    if (row.by_others == Duration::zero()) continue;
-    row.predicted = row.by_others;
-    errors.rows.push_back(std::move(row));
+std::vector<MeasuredGroup> operators_of(const ValidatedComputeTable& table) {
+  std::vector<MeasuredGroup> groups = kernels_of(table.operators);
+  std::ranges::stable_sort(groups, {}, order_of);
+  return groups;
+}
+
+std::optional<MeasuredGroup> products_of(const ValidatedComputeTable& table) {
+  MeasuredGroup all{"all products", {}};
+  std::size_t kinds = 0;
+  for (const MeasuredGroup& group : operators_of(table)) {
+    if (group.name == kLoneProduct || !is_product(group)) continue;
+    ++kinds;
+    all.rows.insert(all.rows.end(), group.rows.begin(), group.rows.end());
   }
-  return errors;
+  return kinds > 1 ? std::optional(std::move(all)) : std::nullopt;
 }
 
-const ValidatedOperator* OperatorErrors::worst() const {
-  const ValidatedOperator* worst = nullptr;
-  for (const ValidatedOperator& row : rows)
-    if (row.scored() && (worst == nullptr || std::abs(row.error()) > std::abs(worst->error()))) worst = &row;
-  return worst;
+bool is_product(const MeasuredGroup& operators) {
+  const std::size_t op = order_of(operators);
+  return op == kLayerOperatorCount || is_product(static_cast<LayerOperator>(op));
 }
 
 std::size_t ComputeValidation::product_constants() const {
@@ -176,7 +196,7 @@ ComputeValidation validate_compute(std::span<const ComputeTable> tables) {
   for (const system::GemmConstant& constant : system::shared_gemm_constants())
     validation.constants.push_back({{}, std::string(constant.name), fmt::format("{}", constant.value), true});
   for (const ComputeTable& table : tables) {
-    validation.tables.push_back(TableValidation(table).validate());
+    validation.tables.push_back(validate(table));
     add_constants(table, validation);
   }
   return validation;

@@ -10,8 +10,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "study/errors.h"
 #include "study/validate/compute/table.h"
+#include "study/validate/measured/kind.h"
+#include "study/validate/measured/measured.h"
 
 namespace orrery::study {
 
@@ -22,40 +23,24 @@ inline constexpr std::int64_t kScoredRows = 128;
 // Below so many tokens an element-wise kernel takes a few microseconds, to which the times are rounded.
 inline constexpr std::int64_t kFewestElementWiseTokens = 64;
 
-struct ValidatedOperator {
-  std::string at;           // its shape, "256x7680x5120" or "512 tokens of 8192, tp 4"
-  int line = 0;             // of the file it comes from
-  std::int64_t tokens = 0;  // 0: a lone product
-  Duration measured{};
-  Duration predicted{};
-  Duration by_others{};  // with the constants of ComputeTable::others; zero without
-  std::int64_t scored_from = kScoredTokens;
-
-  bool scored() const { return tokens == 0 || tokens >= scored_from; }
-  double error() const { return seconds(predicted) / seconds(measured) - 1; }  // signed
-};
-
-// Operators of one kind on one device: "qkv", "norm", "product".
-struct OperatorErrors {
-  std::string name;
-  bool product = false;
-  std::vector<ValidatedOperator> rows;
-
-  std::optional<ErrorSummary> summary() const;  // of those that are scored
-  std::optional<ErrorSummary> summary_below() const;
-  const ValidatedOperator* worst() const;  // likewise; null without any
-  double bias() const;                     // likewise: the median of signed errors; 0 without any
-  // With the constants of another architecture; without rows where nobody asked.
-  OperatorErrors by_others() const;
-};
-
+// A family is a kind of operator: "qkv", "norm", "product". A label is a shape, "256x7680x5120" or "512 tokens of 8192,
+// tp 4"; rows of few tokens do not count, and "tokens" is a fact of all but lone products.
 struct ValidatedComputeTable {
   const ComputeTable* table = nullptr;
-  std::vector<OperatorErrors> operators;   // those that have rows
-  std::vector<OperatorErrors> kernels;     // the same of single kernels
-  std::optional<OperatorErrors> products;  // all of them together, where there are several kinds
-  std::size_t left_out = 0;                // element-wise operators of few tokens
+  MeasuredRows operators;          // of layers, and lone products
+  MeasuredRows kernels;            // single kernels
+  MeasuredRows kernels_by_others;  // the same with the constants of ComputeTable::others; none without
+  std::size_t left_out = 0;        // element-wise operators of few tokens
 };
+
+// By kind, in the order of the kinds.
+std::vector<MeasuredGroup> operators_of(const ValidatedComputeTable& table);
+// All products of layers together, where there are several kinds.
+std::optional<MeasuredGroup> products_of(const ValidatedComputeTable& table);
+// Whether a group of operators is of matrix products; single kernels count as such.
+bool is_product(const MeasuredGroup& operators);
+// By kind, in the order of the rows.
+std::vector<MeasuredGroup> kernels_of(const MeasuredRows& kernels);
 
 struct FittedComputeConstant {
   std::string of;  // a device's name, a software's, or empty: shared by all devices
@@ -73,6 +58,8 @@ struct ComputeValidation {
 
 // Predicts every row of every table; `tables` outlive the result.
 ComputeValidation validate_compute(std::span<const ComputeTable> tables);
+
+Validated validate_operators(const ValidationRequest& request);
 
 std::string compute_validation_text(const ComputeValidation& validation);
 // Of kernels alone; with `cross` also with the constants of other architectures. Empty without kernels.

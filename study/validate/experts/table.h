@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "study/table_files.h"
+#include "study/validate/measured/measured.h"
 
 namespace orrery::study {
 
@@ -30,19 +31,14 @@ struct MeasuredExchange {
   Duration combine{};
 };
 
-struct ExpertTable {
-  std::string name;
-  Location where;  // of the name
+struct ExpertTable : MeasuredTable {
   std::string source;
-  std::string measured;  // the machine, in the words of the source
-  std::string system;    // tables of one system have one name
-  std::string cluster;   // of configs/clusters
+  std::string cluster;  // of configs/clusters
   DispatchLibrary library;
   std::array<double, 2> bytes_per_value{2, 2};  // dispatch, combine; with scales
   std::int64_t groups_per_token = 0;            // nodes that a token may go to; 0: all
   bool balanced = false;
-  bool fitted = true;  // rates of the library were fitted to it
-  std::string why_not;
+  bool fitted = true;  // rates of the library were fitted to it; else `why_not` says why
   std::vector<MeasuredExchange> rows;
 
   static constexpr std::string_view kFolder = "validation/experts";

@@ -3,45 +3,35 @@
 // constants fitted to all systems but one.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "study/errors.h"
 #include "study/validate/experts/table.h"
+#include "study/validate/measured/kind.h"
+#include "study/validate/measured/measured.h"
 
 namespace orrery::study {
 
-struct ValidatedExchange {
-  const ExpertTable* table = nullptr;
-  const MeasuredExchange* row = nullptr;
-  bool is_dispatch = true;
-  Duration predicted{};
-
-  Duration measured() const { return is_dispatch ? row->dispatch : row->combine; }
-  double error() const { return seconds(predicted) / seconds(measured()) - 1; }  // signed
-};
-
-// What a library's constants, fitted to the tables of other systems, say of those of one.
+// The constants of a library, fitted to the tables of other systems, and what they say of those of one.
 struct LeftOutSystem {
   std::string library;
   std::string system;
   DispatchLibrary fitted;
-  std::vector<ValidatedExchange> exchanges;
+  MeasuredRows rows;
 };
 
 struct ExpertValidation {
-  std::vector<ValidatedExchange> exchanges;  // both ways of every row, in the order of the tables
-  std::vector<LeftOutSystem> left_out;       // of libraries that were measured on several systems; with `cross`
+  MeasuredRows rows;                    // both ways of every row, in the order of the tables; a family is a table
+  std::vector<LeftOutSystem> left_out;  // of libraries that were measured on several systems; with `cross`
 };
 
 // `tables` outlive the result.
 ExpertValidation validate_experts(std::span<const ExpertTable> tables, const ConfigFiles& files, bool cross);
+
+Validated validate_exchanges(const ValidationRequest& request);
 
 std::string expert_validation_text(const ExpertValidation& validation);
 // What stands under "experts" in the document "orrery.validation/1".

@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/config/quantity_text.h"
 #include "report/table.h"
-#include "study/errors.h"
+#include "study/validate/measured/output.h"
 #include "study/validate/traces/traces.h"
 
 namespace orrery::study {
@@ -14,28 +13,35 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string milliseconds(Duration time) { return fmt::format("{:.2f} ms", 1e3 * seconds(time)); }
+std::string milliseconds(double time) { return fmt::format("{:.2f} ms", 1e3 * time); }
 
-std::string share(double part) { return fmt::format("{:.1f} %", 100 * part); }
-
-std::string exchange(Duration time) {
-  return time > Duration::zero() ? fmt::format("{:.2f} ms", 1e3 * seconds(time)) : "-";
+std::string share(const Measured& trace, const char* fact) {
+  return percent_text(trace.facts[fact].get<double>()) + " %";
 }
 
-void add_row(report::Table& text, const ReplayedTrace& trace) {
-  const std::size_t recorded = trace.recorded.profiles > 0 ? trace.recorded.profiles : trace.ranks;
+std::string exchange(const Measured& trace, const char* fact) {
+  return trace.facts.contains(fact) ? milliseconds(trace.facts[fact].get<double>()) : "-";
+}
+
+std::string overlap(const Measured& trace, const char* fact) {
+  const auto value = trace.facts[fact].get<double>();
+  return value > 0 ? fmt::format("{:.2f}", value) : "-";
+}
+
+void add_row(report::Table& text, const Measured& trace) {
+  const auto ranks = trace.facts["ranks"].get<std::size_t>();
+  const auto profiles = trace.facts["profiles"].get<std::size_t>();
   text.row({trace.table->name,
-            recorded == trace.ranks ? fmt::format("{}", trace.ranks) : fmt::format("{} of {}", recorded, trace.ranks),
-            milliseconds(trace.measured), milliseconds(trace.replayed), fmt::format("{:+.1f} %", 100 * trace.error()),
-            share(trace.as_recorded), share(trace.communicating), share(trace.waiting),
-            exchange(trace.exchange_measured), exchange(trace.exchange_simulated),
-            trace.overlap_measured > 0 ? fmt::format("{:.2f}", trace.overlap_measured) : "-",
-            trace.overlap_replayed > 0 ? fmt::format("{:.2f}", trace.overlap_replayed) : "-"});
+            profiles == 0 || profiles == ranks ? fmt::format("{}", ranks) : fmt::format("{} of {}", profiles, ranks),
+            milliseconds(trace.measured), milliseconds(trace.predicted), signed_percent_text(trace.error()) + " %",
+            share(trace, "as_recorded"), share(trace, "simulated"), share(trace, "waiting"),
+            exchange(trace, "calls_measured_s"), exchange(trace, "calls_simulated_s"),
+            overlap(trace, "overlap_measured"), overlap(trace, "overlap_replayed")});
 }
 
 }  // namespace
 
-std::string trace_validation_text(std::span<const ReplayedTrace> traces) {
+std::string trace_validation_text(const MeasuredRows& traces) {
   std::string text =
       "Recorded steps, replayed on the machine that recorded them. Computing and the host keep their recorded times, "
       "and so\ndo stretches in which a rank waits for its host; simulated are collectives and messages of NCCL, and "
@@ -48,14 +54,15 @@ std::string trace_validation_text(std::span<const ReplayedTrace> traces) {
     table.column(heading);
   bool has_rows = false;
   std::string notes;
-  for (const ReplayedTrace& trace : traces) {
-    if (!trace.skipped.empty()) {
-      notes += fmt::format("SKIPPED {}: {}\n", trace.table->name, trace.skipped);
+  for (const Measured& trace : traces) {
+    if (is_skipped(trace)) {
+      notes += fmt::format("SKIPPED {}: {}\n", trace.table->name, trace.facts["skipped"].get<std::string>());
       continue;
     }
     has_rows = true;
     add_row(table, trace);
-    if (!trace.table->miss.empty()) notes += fmt::format("{}: {}\n", trace.table->name, trace.table->miss);
+    if (const std::string& miss = table_of<TraceTable>(trace).miss; !miss.empty())
+      notes += fmt::format("{}: {}\n", trace.table->name, miss);
   }
   if (has_rows) text += table.text();
   text +=
@@ -65,34 +72,19 @@ std::string trace_validation_text(std::span<const ReplayedTrace> traces) {
   return text + notes;
 }
 
-nlohmann::ordered_json to_json(std::span<const ReplayedTrace> traces) {
+Json traces_json(const MeasuredRows& traces) {
   Json document = Json::array();
-  for (const ReplayedTrace& trace : traces) {
-    Json one = {{"trace", trace.table->name},
-                {"title", trace.table->title},
-                {"source", trace.table->source},
-                {"machine", trace.table->measured}};
-    if (!trace.skipped.empty()) {
-      one["skipped"] = trace.skipped;
-      document.push_back(std::move(one));
-      continue;
-    }
-    one["ranks"] = trace.ranks;
-    one["profiles"] = trace.recorded.profiles;
-    one["measured_s"] = seconds(trace.measured);
-    one["replayed_s"] = seconds(trace.replayed);
-    one["error"] = trace.error();
-    one["as_recorded"] = trace.as_recorded;
-    one["simulated"] = trace.communicating;
-    one["waiting"] = trace.waiting;
-    if (trace.exchange_measured > Duration::zero()) {
-      one["calls_measured_s"] = seconds(trace.exchange_measured);
-      one["calls_simulated_s"] = seconds(trace.exchange_simulated);
-    }
-    one["overlap_measured"] = trace.overlap_measured;
-    one["overlap_replayed"] = trace.overlap_replayed;
-    if (!trace.table->miss.empty()) one["miss"] = trace.table->miss;
-    document.push_back(std::move(one));
+  for (const Measured& trace : traces) {
+    const auto& table = table_of<TraceTable>(trace);
+    Json& one = document.emplace_back(
+        Json{{"trace", table.name}, {"title", table.title}, {"source", table.source}, {"machine", table.measured}});
+    one.update(row_json(trace, {"skipped", "ranks", "profiles"}));
+    if (is_skipped(trace)) continue;
+    one["measured_s"] = trace.measured;
+    one["replayed_s"] = trace.predicted;
+    one.update(row_json(trace, {"error", "as_recorded", "simulated", "waiting", "calls_measured_s", "calls_simulated_s",
+                                "overlap_measured", "overlap_replayed"}));
+    if (!table.miss.empty()) one["miss"] = table.miss;
   }
   return document;
 }

@@ -15,6 +15,7 @@
 #include "core/files/interruption.h"
 #include "experiment/run.h"
 #include "report/parts.h"
+#include "workload/import/kineto/kineto.h"
 
 extern char** environ;
 
@@ -128,45 +129,66 @@ Duration time_in_collectives(const experiment::Run& run) {
   return sum;
 }
 
-void take_result(const experiment::Run& run, ReplayedTrace& replayed) {
-  replayed.ranks = run.job.ranks.size();
-  replayed.replayed = report::iteration_time(run.result);
-  const double step = seconds(replayed.replayed);
+// The shares of the replayed step, mean over ranks.
+void add_shares(const experiment::Run& run, Prediction& replayed) {
+  double as_recorded = 0, communicating = 0, waiting = 0;
   for (const report::Part& part : report::mean_parts(run.result)) {
-    const double share = part.seconds / step;
-    if (part.kind == report::PartKind::kCommunication) replayed.communicating += share;
-    if (part.kind == report::PartKind::kWait) replayed.waiting += share;
-    if (part.kind == report::PartKind::kCompute || part.kind == report::PartKind::kHost) replayed.as_recorded += share;
+    const double share = part.seconds / replayed.seconds;
+    if (part.kind == report::PartKind::kCommunication) communicating += share;
+    if (part.kind == report::PartKind::kWait) waiting += share;
+    if (part.kind == report::PartKind::kCompute || part.kind == report::PartKind::kHost) as_recorded += share;
   }
+  replayed.facts["as_recorded"] = as_recorded;
+  replayed.facts["simulated"] = communicating;
+  replayed.facts["waiting"] = waiting;
 }
 
-ReplayedTrace replay(const TraceTable& table, const fs::path& data, const ConfigFiles& files) {
-  ReplayedTrace replayed{&table, {}};
+// Beside what the profiles say themselves.
+void add_overlaps(const workload::KinetoFacts& recorded, const experiment::Run& run, Prediction& replayed) {
+  if (recorded.has_common_clock && recorded.exchanging > Duration::zero()) {
+    replayed.facts["calls_measured_s"] = seconds(recorded.exchanging);
+    replayed.facts["calls_simulated_s"] = seconds(time_in_collectives(run));
+  }
+  replayed.facts["overlap_measured"] =
+      (seconds(recorded.computing) + seconds(recorded.communicating)) / seconds(recorded.longest);
+  replayed.facts["overlap_replayed"] = seconds(time_on_device(run, RankId{0})) / replayed.seconds;
+}
+
+Prediction replay(const TraceTable& table, const fs::path& data, const ConfigFiles& files) {
   const ScratchFolder scratch;
-  const std::vector<std::string> traces = trace_files(table, data, scratch, replayed.skipped);
-  if (!replayed.skipped.empty()) return replayed;
+  std::string skipped;
+  const std::vector<std::string> traces = trace_files(table, data, scratch, skipped);
+  if (!skipped.empty()) return {0, {}, {{"skipped", skipped}}};
   Diagnostics diagnostics;
   ConfigValue root = experiment_of(table, traces, scratch.path(), files, diagnostics);
   diagnostics.throw_if_errors();
   const experiment::Experiment experiment =
       experiment::read_experiment(table.where.file, std::move(root), files, diagnostics);
   const experiment::Run run = experiment::run_experiment(experiment, true, diagnostics);
-  take_result(run, replayed);
-  if (table.prefix.empty()) {
-    Diagnostics repeated;  // the run has them
-    workload::import_kineto(traces, repeated, {experiment.jobs.front().workload.profile->symmetric},
-                            &replayed.recorded);
-    const workload::KinetoFacts& recorded = replayed.recorded;
-    if (recorded.has_common_clock) {
-      replayed.exchange_measured = recorded.exchanging;
-      replayed.exchange_simulated = time_in_collectives(run);
-    }
-    replayed.overlap_measured =
-        (seconds(recorded.computing) + seconds(recorded.communicating)) / seconds(recorded.longest);
-    replayed.overlap_replayed = seconds(time_on_device(run, RankId{0})) / seconds(replayed.replayed);
-  }
-  replayed.measured = table.step.value_or(replayed.recorded.measured);
+  workload::KinetoFacts recorded;
+  Diagnostics repeated;  // the run has them
+  const bool profiles = table.prefix.empty();
+  if (profiles)
+    workload::import_kineto(traces, repeated, {experiment.jobs.front().workload.profile->symmetric}, &recorded);
+  Prediction replayed{seconds(report::iteration_time(run.result)),
+                      seconds(table.step.value_or(recorded.measured)),
+                      {{"ranks", run.job.ranks.size()},
+                       {"profiles", recorded.profiles},
+                       {"overlap_measured", 0.0},
+                       {"overlap_replayed", 0.0}}};
+  add_shares(run, replayed);
+  if (profiles) add_overlaps(recorded, run, replayed);
   return replayed;
+}
+
+// InputError where none of the recordings is in the folder: a table without a row is no answer.
+void refuse_missing(const MeasuredRows& traces, const std::string& folder) {
+  if (!std::ranges::all_of(traces, is_skipped)) return;
+  std::string first;
+  if (!traces.empty())
+    first = fmt::format(": {}: {}", traces.front().table->name, traces.front().facts["skipped"].get<std::string>());
+  throw InputError({folder}, fmt::format("has none of the recordings that are replayed{}", first),
+                   std::string(kNoRecordings));
 }
 
 }  // namespace
@@ -192,12 +214,25 @@ void read_table(Section& section, TraceTable& table) {
     table.experiment = *experiment;
 }
 
-std::vector<ReplayedTrace> validate_traces(std::span<const TraceTable> tables, const fs::path& data,
-                                           const ConfigFiles& files, const WorkProgress& progress) {
-  std::vector<ReplayedTrace> traces(tables.size());
-  in_parallel(
-      tables.size(), hardware_threads(), [&](std::size_t i) { traces[i] = replay(tables[i], data, files); }, progress);
+MeasuredRows validate_traces(std::span<const TraceTable> tables, const fs::path& data, const ConfigFiles& files,
+                             const WorkProgress& progress) {
+  MeasuredRows traces;
+  for (const TraceTable& table : tables) traces.push_back({&table, 0, table.name, table.title, table.where});
+  predict_rows(
+      traces, [&](std::size_t trace) { return replay(tables[trace], data, files); }, progress);
+  for (Measured& trace : traces) trace.scored = !is_skipped(trace);
   return traces;
+}
+
+bool is_skipped(const Measured& trace) { return trace.facts.contains("skipped"); }
+
+Validated validate_replays(const ValidationRequest& request) {
+  if (request.recordings.empty())
+    return {fmt::format("Recorded steps: not replayed; {}, and --traces-from DIR names their folder\n", kNoRecordings)};
+  const std::vector<TraceTable> tables = list_tables<TraceTable>(request.files);
+  const MeasuredRows traces = validate_traces(tables, request.recordings, request.files, request.progress_of("traces"));
+  refuse_missing(traces, request.recordings);
+  return {trace_validation_text(traces), traces_json(traces)};
 }
 
 }  // namespace orrery::study

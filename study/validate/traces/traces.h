@@ -4,8 +4,6 @@
 // communication and waiting are predicted: each result says how much of the step that is.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -17,16 +15,14 @@
 
 #include "core/in_parallel.h"
 #include "study/table_files.h"
-#include "workload/import/kineto/kineto.h"
+#include "study/validate/measured/kind.h"
+#include "study/validate/measured/measured.h"
 
 namespace orrery::study {
 
-struct TraceTable {
-  std::string name;
-  Location where;  // of the name
+struct TraceTable : MeasuredTable {
   std::string title;
   std::string source;
-  std::string measured;             // the machine, in the words of the source
   std::vector<std::string> traces;  // files and archives, in the folder of the data
   std::string prefix;               // of Chakra traces in the archive; empty: these are profiles
   std::optional<Duration> step;     // as measured; nothing: what the profiles say
@@ -39,33 +35,24 @@ struct TraceTable {
 
 void read_table(Section& section, TraceTable& table);
 
-struct ReplayedTrace {
-  const TraceTable* table = nullptr;
-  std::string skipped;  // why it was not replayed; all below is meaningless then
-  std::size_t ranks = 0;
-  workload::KinetoFacts recorded{};  // of profiles
-  Duration measured{};
-  Duration replayed{};
-  // Of the replayed step, mean over ranks.
-  double as_recorded = 0;    // computing, the host
-  double communicating = 0;  // simulated, and exposed
-  double waiting = 0;        // for other ranks, in simulated calls
-  // Of all collectives of the world, each from when its last rank had come; zero: not known.
-  Duration exchange_measured{};
-  Duration exchange_simulated{};
-  // Time of all operations of a rank's device for each second of its step; 0: not known.
-  double overlap_measured = 0;
-  double overlap_replayed = 0;
+// Replays each trace, several at a time. `data`: the folder of the traces; those that are not there, or cannot be
+// unpacked, do not count and have the fact "skipped", which says why. The facts of the others: "ranks", "profiles" (0
+// of Chakra traces); of the replayed step, mean over ranks, the shares "as_recorded" (computing, the host), "simulated"
+// (exposed communication) and "waiting" (for other ranks in it); where known, the times of all collectives of the
+// world, each from when its last rank had come, "calls_measured_s" and "calls_simulated_s"; and "overlap_measured" and
+// "overlap_replayed", time of all operations of a rank's device for each second of its step, 0 where not known.
+MeasuredRows validate_traces(std::span<const TraceTable> tables, const std::filesystem::path& data,
+                             const ConfigFiles& files, const WorkProgress& progress = {});
+bool is_skipped(const Measured& trace);
 
-  double error() const { return seconds(replayed) / seconds(measured) - 1; }  // signed
-};
+// Says why there are no recordings beside the program.
+inline constexpr std::string_view kNoRecordings =
+    "the recordings of configs/validation/traces are not shipped; each file there names its source";
 
-// `data`: the folder of the traces. Those that are not there, or cannot be unpacked, are skipped.
-std::vector<ReplayedTrace> validate_traces(std::span<const TraceTable> tables, const std::filesystem::path& data,
-                                           const ConfigFiles& files, const WorkProgress& progress = {});
+Validated validate_replays(const ValidationRequest& request);
 
-std::string trace_validation_text(std::span<const ReplayedTrace> traces);
+std::string trace_validation_text(const MeasuredRows& traces);
 // What stands under "traces" in the document "orrery.validation/1".
-nlohmann::ordered_json to_json(std::span<const ReplayedTrace> traces);
+nlohmann::ordered_json traces_json(const MeasuredRows& traces);
 
 }  // namespace orrery::study

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/assert.h"
 #include "core/in_parallel.h"
 #include "study/fit/least_squares.h"
 #include "study/interval/kinds.h"
@@ -174,13 +173,8 @@ std::vector<std::size_t> constants_of(const TrainingCase& one, std::span<const T
   return numbers;
 }
 
-TrainingCase case_of(const ValidatedTrainingRow& row, const ConfigFiles& files) {
-  Diagnostics diagnostics;
-  return read_training_case(*row.table, *row.row, files, diagnostics);
-}
-
 // d log(time) / d log(constant), by a simulation with the constant moved.
-double slope_of(const ValidatedTrainingRow& row, TrainingCase& one, workload::SoftwareConstant constant) {
+double slope_of(const Measured& row, TrainingCase& one, workload::SoftwareConstant constant) {
   const workload::SoftwareSpec shipped = one.software();
   const double before = workload::value_of(shipped, one.architecture(), constant);
   const bool bytes =
@@ -190,57 +184,50 @@ double slope_of(const ValidatedTrainingRow& row, TrainingCase& one, workload::So
   const double after = workload::value_of(one.software(), one.architecture(), constant);
   const double moved = predict(one).seconds;
   one.software() = shipped;
-  return std::log(moved / row.predicted.seconds) / std::log(after / before);
+  return std::log(moved / row.predicted) / std::log(after / before);
 }
 
-struct NumberedRow {
-  std::size_t family = 0;
-  const ValidatedTrainingRow* row = nullptr;
-};
+using Slopes = std::vector<std::pair<std::size_t, double>>;
 
-std::vector<NumberedRow> all_rows(const TrainingValidation& validation) {
-  std::vector<NumberedRow> rows;
-  for (std::size_t family = 0; family < validation.families.size(); ++family)
-    for (const ValidatedTrainingRow& row : validation.families[family].rows) rows.push_back({family, &row});
-  return rows;
-}
-
-// By row: the first of those that one simulation tells the time of. Some jobs were measured several times.
-std::vector<std::size_t> first_alike(std::span<const NumberedRow> rows) {
-  std::map<std::pair<const TrainingTable*, std::string>, std::size_t> known;
-  std::vector<std::size_t> first;
-  for (const NumberedRow& numbered : rows)
-    first.push_back(
-        known.try_emplace({numbered.row->table, to_json(numbered.row->row->experiment).dump()}, first.size())
-            .first->second);
-  return first;
-}
-
-// Those of which first_alike() is themselves.
-std::vector<std::size_t> each_once(std::span<const std::size_t> first) {
-  std::vector<std::size_t> rows;
-  for (std::size_t i = 0; i < first.size(); ++i)
-    if (first[i] == i) rows.push_back(i);
-  return rows;
-}
-
-std::vector<std::pair<std::size_t, double>> slopes_of(const ValidatedTrainingRow& row,
-                                                      std::span<const TrainingConstant> constants,
-                                                      const ConfigFiles& files) {
-  std::vector<std::pair<std::size_t, double>> slopes;
-  if (!row.table->fit) return slopes;
-  TrainingCase one = case_of(row, files);
+Slopes slopes_of(const Measured& row, std::span<const TrainingConstant> constants, const ConfigFiles& files) {
+  Slopes slopes;
+  if (!table_of<TrainingTable>(row).fit) return slopes;
+  Diagnostics diagnostics;
+  TrainingCase one = read_training_case(row, files, diagnostics);
   for (const std::size_t number : constants_of(one, constants))
     slopes.emplace_back(number, slope_of(row, one, constants[number].constant));
   return slopes;
 }
 
-TrainingPrediction predict_with(const ValidatedTrainingRow& row, std::span<const TrainingConstant> constants,
-                                std::span<const double> values, const ConfigFiles& files) {
-  TrainingCase one = case_of(row, files);
+Prediction predict_with(const Measured& row, std::span<const TrainingConstant> constants,
+                        std::span<const double> values, const ConfigFiles& files) {
+  Diagnostics diagnostics;
+  TrainingCase one = read_training_case(row, files, diagnostics);
   for (const std::size_t number : constants_of(one, constants))
     workload::set_value(one.software(), one.architecture(), constants[number].constant, values[number]);
-  return predict(one);
+  Prediction prediction = predict(one);
+  prediction.measured.reset();  // of the first of several that are alike
+  return prediction;
+}
+
+// One simulation tells the time of a job that was measured several times.
+MeasuredRows with_alike_rows(MeasuredRows rows) {
+  for (Measured& row : rows)
+    row.same = fmt::format("{}: {}", row.table->name,
+                           to_json(table_of<TrainingTable>(row).rows[row.number].experiment).dump());
+  return rows;
+}
+
+// The slopes of every row by the constants, each job simulated once.
+std::vector<Slopes> all_slopes(const MeasuredRows& rows, std::span<const TrainingConstant> constants,
+                               const ConfigFiles& files, const WorkProgress& progress) {
+  const std::vector<std::size_t> first = first_alike(rows), distinct = each_once(first);
+  std::vector<Slopes> slopes(rows.size());
+  in_parallel(
+      distinct.size(), hardware_threads(),
+      [&](std::size_t i) { slopes[distinct[i]] = slopes_of(rows[distinct[i]], constants, files); }, progress);
+  for (std::size_t i = 0; i < rows.size(); ++i) slopes[i] = slopes[first[i]];
+  return slopes;
 }
 
 }  // namespace
@@ -249,47 +236,37 @@ TrainingCross cross_validate(const TrainingValidation& validation, const ConfigF
                              const WorkProgress& progress) {
   TrainingCross cross;
   cross.constants = constants_of(validation);
-  const std::vector<NumberedRow> numbered = all_rows(validation);
-  const std::vector<std::size_t> first = first_alike(numbered), distinct = each_once(first);
-  // 1. What each constant does to each row.
-  std::vector<std::vector<std::pair<std::size_t, double>>> slopes(numbered.size());
-  in_parallel(
-      distinct.size(), hardware_threads(),
-      [&](std::size_t i) { slopes[distinct[i]] = slopes_of(*numbered[distinct[i]].row, cross.constants, files); },
-      progress);
-  std::vector<TrainingFitRow> rows;
-  for (std::size_t i = 0; i < numbered.size(); ++i) {
-    const ValidatedTrainingRow& row = *numbered[i].row;
-    rows.push_back(
-        {numbered[i].family, std::log(row.predicted.seconds / row.measured), slopes[first[i]], row.table->fit});
+  const std::vector<MeasuredGroup> families = training_families(validation.rows);
+  MeasuredRows measured;
+  std::map<std::string, std::size_t> numbers;
+  for (const MeasuredGroup& family : families) {
+    numbers.emplace(family.name, numbers.size());
+    measured.insert(measured.end(), family.rows.begin(), family.rows.end());
   }
-  // 2. Fits.
+  measured = with_alike_rows(std::move(measured));
+  const std::vector<Slopes> slopes = all_slopes(measured, cross.constants, files, progress);
+  std::vector<TrainingFitRow> rows;
+  for (std::size_t i = 0; i < measured.size(); ++i)
+    rows.push_back({numbers.at(measured[i].family), std::log(measured[i].predicted / measured[i].measured), slopes[i],
+                    table_of<TrainingTable>(measured[i]).fit});
   cross.fitted = fit_training(cross.constants, rows);
-  cross.left_out = validation.families;
-  cross.without.resize(validation.families.size());
-  in_parallel(cross.without.size(), hardware_threads(),
-              [&](std::size_t family) { cross.without[family] = fit_training(cross.constants, rows, family); });
-  // 3. What they say about the families left out.
-  std::vector<TrainingPrediction> predicted(numbered.size());
-  in_parallel(
-      distinct.size(), hardware_threads(),
-      [&](std::size_t i) {
-        const auto& [family, row] = numbered[distinct[i]];
-        predicted[distinct[i]] = predict_with(*row, cross.constants, cross.without[family], files);
+  cross.left_out = leave_one_out<std::vector<double>>(
+      measured, [](const Measured& row) { return row.family; },
+      [&](const std::string& without) { return fit_training(cross.constants, rows, numbers.at(without)); },
+      [&](std::size_t i, const std::vector<double>& values) {
+        return predict_with(measured[i], cross.constants, values, files);
       },
-      progress);
-  auto next = first.begin();
-  for (ValidatedTrainingFamily& family : cross.left_out)
-    for (ValidatedTrainingRow& row : family.rows) row.predicted = predicted[*next++];
+      {}, progress);
   return cross;
 }
 
 std::vector<MeasuredError> errors_of(const TrainingCross& cross, const ConfigFiles& files) {
   std::vector<MeasuredError> errors;
-  for (const ValidatedTrainingFamily& family : cross.left_out)
-    for (const ValidatedTrainingRow& row : family.rows)
-      errors.push_back(
-          {family.name, job_kind(case_of(row, files).experiment).value(), row.measured / row.predicted.seconds - 1});
+  for (const Measured& row : cross.left_out.rows) {
+    Diagnostics diagnostics;
+    const experiment::Experiment experiment = read_training_case(row, files, diagnostics).experiment;
+    errors.push_back({row.family, job_kind(experiment).value(), row.measured / row.predicted - 1});
+  }
   return errors;
 }
 
@@ -297,6 +274,23 @@ std::vector<double> fit_training(std::span<const TrainingConstant> constants, st
                                  std::optional<std::size_t> left_out) {
   if (constants.empty()) return {};
   return TrainingFit(constants, rows, left_out).values();
+}
+
+Validated validate_jobs(const ValidationRequest& request) {
+  const std::vector<TrainingTable> tables = tables_of<TrainingTable>(request);
+  const TrainingValidation validation = validate_training(tables, request.files, request.progress_of("jobs"));
+  Validated answer{
+      training_validation_text(validation, request.details), to_json(validation),
+      AccuracySection{"training", "Training: time of an iteration", "runs", training_families(validation.rows)}};
+  if (!request.cross) return answer;
+  const TrainingCross cross =
+      cross_validate(validation, request.files, request.progress_of("jobs with other constants"));
+  const std::vector<MeasuredError> errors = errors_of(cross, request.files);
+  const Coverage covered = coverage(errors, training_runs());
+  answer.text += training_cross_text(validation, cross, covered);
+  answer.document["cross"] = to_json(cross, covered);
+  answer.errors_csv = errors_csv(errors, training_runs());
+  return answer;
 }
 
 }  // namespace orrery::study

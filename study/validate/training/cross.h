@@ -46,10 +46,9 @@ std::vector<double> fit_training(std::span<const TrainingConstant> constants, st
                                  std::optional<std::size_t> left_out = {});
 
 struct TrainingCross {
-  std::vector<TrainingConstant> constants;        // that are fitted; those that ship as 0 are not
-  std::vector<double> fitted;                     // to all families, by constant
-  std::vector<std::vector<double>> without;       // by family and constant: fitted to the others
-  std::vector<ValidatedTrainingFamily> left_out;  // by family: simulated with these
+  std::vector<TrainingConstant> constants;  // that are fitted; those that ship as 0 are not
+  std::vector<double> fitted;               // to all families, by constant
+  LeftOut<std::vector<double>> left_out;    // by family: values of the constants, and the rows simulated with these
 };
 
 // `validation` is of the same files, and outlives the result.

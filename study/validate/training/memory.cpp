@@ -1,57 +1,45 @@
 // SPDX-License-Identifier: MIT
-#include <cmath>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
-#include "report/table.h"
-#include "study/errors.h"
+#include "study/validate/measured/output.h"
 #include "study/validate/training/validation.h"
 
 namespace orrery::study {
 namespace {
 
-struct MemoryRow {
-  const ValidatedTrainingRow* row = nullptr;
-
-  double error() const {
-    return static_cast<double>(row->predicted.memory.count()) / static_cast<double>(row->row->memory->count()) - 1;
+// Bytes in use on the fullest device in place of seconds; of the rows whose memory was published.
+MeasuredRows memory_rows(const MeasuredRows& rows) {
+  MeasuredRows found;
+  for (Measured row : rows) {
+    if (!row.facts.contains("measured_memory_bytes")) continue;
+    row.measured = row.facts["measured_memory_bytes"];
+    row.predicted = row.facts["predicted_memory_bytes"];
+    found.push_back(std::move(row));
   }
-};
+  return found;
+}
 
-std::vector<MemoryRow> measured_rows(const ValidatedTrainingFamily& family) {
-  std::vector<MemoryRow> rows;
-  for (const ValidatedTrainingRow& row : family.rows)
-    if (row.row->memory) rows.push_back({&row});
-  return rows;
+// Of the row that is farthest off.
+ErrorColumn bytes_column(std::string_view heading, double Measured::*which) {
+  return {std::string(heading), [which](const MeasuredRows& rows) {
+            return rounded(Bytes(static_cast<std::int64_t>(worst_of(rows)->*which)));
+          }};
 }
 
 // Family by family; nothing where no table has measured memory.
 std::string measured_text(const TrainingValidation& validation) {
-  report::Table text;
-  text.column("family", report::Table::Align::kLeft);
-  for (const char* heading : {"rows", "median", "worst", "predicted", "measured"}) text.column(heading);
-  text.column("at", report::Table::Align::kLeft);
-  text.column("bias");
-  std::vector<double> errors;
-  for (const ValidatedTrainingFamily& family : validation.families) {
-    const std::vector<MemoryRow> rows = measured_rows(family);
-    if (rows.empty()) continue;
-    double bias = 0;
-    for (const MemoryRow& row : rows) {
-      errors.push_back(std::abs(row.error()));
-      bias += row.error() / static_cast<double>(rows.size());
-    }
-    const MemoryRow& worst = worst_of(rows);
-    text.row({family.title, fmt::format("{}", rows.size()),
-              fmt::format("{:.1f}", 100 * summary_of(rows, [](const MemoryRow&) { return true; })->median),
-              fmt::format("{:+.1f}", 100 * worst.error()), rounded(worst.row->predicted.memory),
-              rounded(*worst.row->row->memory), worst.row->row->label, fmt::format("{:+.1f}", 100 * bias)});
-  }
-  const auto all = summary_of(std::move(errors));
+  const MeasuredRows rows = memory_rows(validation.rows);
+  const auto all = errors_of(rows);
   if (!all) return {};
+  ErrorTable text({"family"},
+                  {error_column("rows"), error_column("median"), error_column("worst"),
+                   bytes_column("predicted", &Measured::predicted), bytes_column("measured", &Measured::measured),
+                   error_column("at"), error_column("bias")});
+  for (const MeasuredGroup& family : training_families(rows)) text.row({table_of(family).title}, family.rows);
   return fmt::format(
       "\nError of the memory in use on the fullest device, in %:\n\n{}\nall {} rows: median {:.1f} %, p90 {:.1f} %\n",
       text.text(), all->rows, 100 * all->median, 100 * all->ninetieth);
@@ -60,11 +48,11 @@ std::string measured_text(const TrainingValidation& validation) {
 std::string misfits_text(const TrainingValidation& validation) {
   std::size_t rows = 0;
   std::string text;
-  for (const ValidatedTrainingFamily& family : validation.families) {
+  for (const MeasuredGroup& family : training_families(validation.rows)) {
     std::vector<std::string> labels;
-    for (const ValidatedTrainingRow& row : family.rows)
-      if (!row.predicted.fits) labels.push_back(row.row->label);
-    if (!labels.empty()) text += fmt::format("  {}: {}\n", family.title, fmt::join(labels, ", "));
+    for (const Measured& row : family.rows)
+      if (!row.facts["fits_memory"].get<bool>()) labels.push_back(row.label);
+    if (!labels.empty()) text += fmt::format("  {}: {}\n", table_of(family).title, fmt::join(labels, ", "));
     rows += labels.size();
   }
   if (rows == 0) return {};

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "study/table_files.h"
+#include "study/validate/measured/measured.h"
 #include "workload/training/spec/training_spec.h"
 
 namespace orrery::study {
@@ -38,24 +39,19 @@ struct TrainingRow {
   double figure = 0;       // as published
   Location figure_at;
   std::optional<Bytes> memory;  // of a device, in use as its tools show, where that was published
-  std::string miss;  // why the prediction is far off; empty if nothing is known of it
+  std::string miss;             // why the prediction is far off; empty if nothing is known of it
 };
 
-struct TrainingTable {
-  std::string name;
-  Location where;  // of the name
+struct TrainingTable : MeasuredTable {
   TrainingCollection collection = TrainingCollection::kFirst;
   std::string family;  // tables of one family are summed up, and left out, together
   std::string title;   // of the family
   std::vector<std::string> source;
-  std::string measured;  // the machine, in the words of the source
   TrainingFigure figure = TrainingFigure::kTime;
   std::string cluster;  // by name; empty if it is none, or differs from row to row
   std::vector<std::string> columns;
   std::vector<std::pair<std::string, std::string>> assumed;  // what the source leaves open, and the reason for a choice
-  bool scored = true;
-  bool fit = true;      // whether constants of the software are fitted to it
-  std::string why_not;  // if not scored
+  bool fit = true;                                           // whether constants of the software are fitted to it
   std::vector<TrainingRow> rows;
 
   static constexpr std::string_view kFolder = "validation/training";

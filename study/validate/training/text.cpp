@@ -9,7 +9,7 @@
 
 #include "core/config/quantity_text.h"
 #include "report/table.h"
-#include "study/errors.h"
+#include "study/validate/measured/output.h"
 #include "study/validate/training/cross.h"
 #include "workload/training/spec/software.h"
 
@@ -20,39 +20,25 @@ using Json = nlohmann::ordered_json;
 
 std::string time_text(double time) { return rounded(Duration(std::llround(time * 1e12))); }
 
-// Those of training_cells().
-void training_columns(report::Table& text) {
-  text.column("family", report::Table::Align::kLeft);
-  for (const char* heading : {"rows", "mean", "median", "p90", "worst"}) text.column(heading);
-  text.column("at", report::Table::Align::kLeft);
-  text.column("bias");
+std::vector<ErrorColumn> job_columns() {
+  return error_columns({"rows", "mean", "median", "p90", "worst", "at", "bias"});
 }
 
-std::vector<std::string> training_cells(const ValidatedTrainingFamily& family) {
-  const TrainingErrors errors = family.errors();
-  const ValidatedTrainingRow& worst = family.worst();
-  const auto percent = [](double share) { return fmt::format("{:.1f}", 100 * share); };
-  return {family.title,
-          fmt::format("{}", errors.absolute.rows),
-          percent(errors.mean),
-          percent(errors.absolute.median),
-          percent(errors.absolute.ninetieth),
-          fmt::format("{:+.1f}", 100 * worst.error()),
-          worst.row->label,
-          fmt::format("{:+.1f}", 100 * errors.signed_mean)};
+std::string names_of(const MeasuredRows& rows) {
+  return fmt::format("{}", fmt::join(software_of(MeasuredGroup{{}, rows}), ", "));
 }
 
-Json to_json(const ValidatedTrainingFamily& family) {
-  const TrainingErrors errors = family.errors();
-  Json error = to_json(std::optional(errors.absolute));
-  error["mean"] = errors.mean;
-  error["signed_mean"] = errors.signed_mean;
+Json family_json(const MeasuredGroup& family) {
+  const auto errors = errors_of(family.rows);
+  Json error = to_json(errors);
+  error["mean"] = errors->mean;
+  error["bias"] = errors->bias;
   return {{"family", family.name},
-          {"collection", std::string(kTrainingCollections[static_cast<std::size_t>(family.collection())])},
-          {"title", family.title},
-          {"software", family.software()},
+          {"collection", std::string(kTrainingCollections[static_cast<std::size_t>(table_of(family).collection)])},
+          {"title", table_of(family).title},
+          {"software", software_of(family)},
           {"error", std::move(error)},
-          {"worst_at", family.worst().row->label}};
+          {"worst_at", worst_of(family.rows)->label}};
 }
 
 // Each family counts the same, however many rows it has.
@@ -62,20 +48,19 @@ struct OverallTrainingErrors {
   double median = 0;  // of their medians
 };
 
-OverallTrainingErrors overall_errors(std::span<const ValidatedTrainingFamily> families,
+OverallTrainingErrors overall_errors(std::span<const MeasuredGroup> families,
                                      std::optional<TrainingCollection> of = {}) {
   OverallTrainingErrors overall;
-  std::vector<double> medians;
-  for (const ValidatedTrainingFamily& family : families) {
-    if (of && family.collection() != *of) continue;
-    const TrainingErrors errors = family.errors();
-    overall.mean += errors.mean;
+  std::vector<MeasuredGroup> counted;
+  for (const MeasuredGroup& family : families) {
+    if (of && table_of(family).collection != *of) continue;
+    overall.mean += errors_of(family.rows)->mean;
     overall.rows += family.rows.size();
-    medians.push_back(errors.absolute.median);
+    counted.push_back(family);
   }
-  overall.families = medians.size();
+  overall.families = counted.size();
   if (overall.families > 0) overall.mean /= static_cast<double>(overall.families);
-  if (const auto summary = summary_of(std::move(medians))) overall.median = summary->median;
+  if (const auto summary = errors_of_medians(counted)) overall.median = summary->median;
   return overall;
 }
 
@@ -86,7 +71,7 @@ std::string collection_name(TrainingCollection collection) {
 
 // Of both collections that have any, and of all where there are two.
 template <class Line>
-std::string for_each_collection(std::span<const ValidatedTrainingFamily> families, Line&& line) {
+std::string for_each_collection(std::span<const MeasuredGroup> families, Line&& line) {
   std::string text;
   std::size_t collections = 0;
   for (const TrainingCollection collection : {TrainingCollection::kFirst, TrainingCollection::kSecond}) {
@@ -98,48 +83,44 @@ std::string for_each_collection(std::span<const ValidatedTrainingFamily> familie
                           : text + line("all families", std::optional<TrainingCollection>());
 }
 
-std::string families_text(const TrainingValidation& validation) {
-  report::Table text;
-  training_columns(text);
-  text.column("software", report::Table::Align::kLeft);
-  for (const ValidatedTrainingFamily& family : validation.families) {
-    std::vector<std::string> cells = training_cells(family);
-    cells.push_back(fmt::format("{}", fmt::join(family.software(), ", ")));
-    text.row(std::move(cells));
-  }
+std::string families_text(std::span<const MeasuredGroup> families) {
+  std::vector<ErrorColumn> columns = job_columns();
+  columns.push_back({"software", names_of, report::Table::Align::kLeft});
+  ErrorTable text({"family"}, std::move(columns));
+  for (const MeasuredGroup& family : families) text.row({table_of(family).title}, family.rows);
   return text.text();
 }
 
-std::string overall_text(const TrainingValidation& validation) {
-  if (validation.families.empty()) return {};
-  return "\n" + for_each_collection(validation.families, [&](const std::string& name, auto collection) {
-           const OverallTrainingErrors overall = overall_errors(validation.families, collection);
+std::string overall_text(std::span<const MeasuredGroup> families) {
+  if (families.empty()) return {};
+  return "\n" + for_each_collection(families, [&](const std::string& name, auto collection) {
+           const OverallTrainingErrors overall = overall_errors(families, collection);
            return fmt::format("{} ({}, of {} rows): mean of their means {:.1f} %, median of their medians {:.1f} %\n",
                               name, overall.families, overall.rows, 100 * overall.mean, 100 * overall.median);
          });
 }
 
-std::string misses_text(const TrainingValidation& validation) {
+std::string misses_text(std::span<const MeasuredGroup> families) {
   std::string text;
-  for (const ValidatedTrainingFamily& family : validation.families)
-    for (const ValidatedTrainingRow& row : family.rows)
-      if (!row.row->miss.empty())
-        text += fmt::format("  {}, {} ({:+.1f} %): {}\n", row.table->name, row.row->label, 100 * row.error(),
-                            row.row->miss);
+  for (const MeasuredGroup& family : families)
+    for (const Measured& row : family.rows)
+      if (const std::string& miss = table_of<TrainingTable>(row).rows[row.number].miss; !miss.empty())
+        text +=
+            fmt::format("  {}, {} ({} %): {}\n", row.table->name, row.label, signed_percent_text(row.error()), miss);
   return text.empty() ? text : "\nwhy rows are far off:\n" + text;
 }
 
-std::string not_fitted_text(const TrainingValidation& validation) {
+std::string not_fitted_text(std::span<const MeasuredGroup> families) {
   std::vector<std::string> titles;
-  for (const ValidatedTrainingFamily& family : validation.families)
-    if (std::ranges::none_of(family.rows, [](const ValidatedTrainingRow& row) { return row.table->fit; }))
-      titles.push_back(family.title);
+  for (const MeasuredGroup& family : families)
+    if (std::ranges::none_of(family.rows, [](const Measured& row) { return table_of<TrainingTable>(row).fit; }))
+      titles.push_back(table_of(family).title);
   return titles.empty() ? std::string() : fmt::format("\nno constants are fitted to: {}\n", fmt::join(titles, "; "));
 }
 
 std::string not_scored_text(const TrainingValidation& validation) {
   std::string text;
-  for (const TrainingTable* table : validation.not_scored)
+  for (const MeasuredTable* table : validation.not_scored)
     text += fmt::format("  {}: {}\n", table->name, table->why_not);
   return text.empty() ? text : "\nnot scored:\n" + text;
 }
@@ -158,52 +139,35 @@ std::string constants_text(const TrainingValidation& validation) {
   return text.empty() ? text : "\nfitted constants of the software (configs/software):\n" + text;
 }
 
-std::string rows_text(const ValidatedTrainingFamily& family) {
+std::string rows_text(const MeasuredGroup& family) {
   report::Table text;
   for (const char* heading : {"table", "row"}) text.column(heading, report::Table::Align::kLeft);
   for (const char* heading : {"measured", "predicted", "error", "MFU"}) text.column(heading);
   text.column("mostly", report::Table::Align::kLeft);
-  for (const ValidatedTrainingRow& row : family.rows)
-    text.row({row.table->name, row.row->label, time_text(row.measured), time_text(row.predicted.seconds),
-              fmt::format("{:+.1f}", 100 * row.error()), fmt::format("{:.1f}", 100 * row.predicted.mfu),
-              row.predicted.bound});
+  for (const Measured& row : family.rows)
+    text.row({row.table->name, row.label, time_text(row.measured), time_text(row.predicted),
+              signed_percent_text(row.error()), percent_text(row.facts["mfu"].get<double>()),
+              row.facts["bound_by"].get<std::string>()});
   return text.text();
 }
 
-std::string assumptions_text(const ValidatedTrainingFamily& family) {
+std::string assumptions_text(const MeasuredGroup& family) {
   std::string text;
-  const TrainingTable* last = nullptr;
-  for (const ValidatedTrainingRow& row : family.rows) {
+  const MeasuredTable* last = nullptr;
+  for (const Measured& row : family.rows) {
     if (row.table == last) continue;
     last = row.table;
-    for (const auto& [key, why] : last->assumed) text += fmt::format("  assumed: {}, {}: {}\n", last->name, key, why);
+    for (const auto& [key, why] : table_of<TrainingTable>(row).assumed)
+      text += fmt::format("  assumed: {}, {}: {}\n", last->name, key, why);
   }
   return text;
 }
 
-std::string details_text(const TrainingValidation& validation) {
+std::string details_text(std::span<const MeasuredGroup> families) {
   std::string text = "\nEvery row: iteration times, error and MFU in %\n";
-  for (const ValidatedTrainingFamily& family : validation.families)
-    text += fmt::format("\n{}\n\n{}{}", family.title, rows_text(family), assumptions_text(family));
+  for (const MeasuredGroup& family : families)
+    text += fmt::format("\n{}\n\n{}{}", table_of(family).title, rows_text(family), assumptions_text(family));
   return text;
-}
-
-Json row_json(const ValidatedTrainingFamily& family, const ValidatedTrainingRow& row) {
-  Json json = {{"label", row.row->label},
-               {"table", row.table->name},
-               {"family", family.name},
-               {"software", row.software},
-               {"measured_s", row.measured},
-               {"predicted_s", row.predicted.seconds},
-               {"error", row.error()},
-               {"mfu", row.predicted.mfu},
-               {"bound_by", row.predicted.bound},
-               {"fits_memory", row.predicted.fits}};
-  if (row.row->memory) {
-    json["measured_memory_bytes"] = row.row->memory->count();
-    json["predicted_memory_bytes"] = row.predicted.memory.count();
-  }
-  return json;
 }
 
 std::string constants_text(const TrainingCross& cross) {
@@ -222,42 +186,65 @@ std::string constants_text(const TrainingCross& cross) {
   return text.text();
 }
 
-// Those that a family runs with.
-bool is_of(const TrainingConstant& constant, const ValidatedTrainingFamily& family) {
-  const std::vector<std::string> names = family.software();
+// The constants that a family runs with.
+bool is_of(const TrainingConstant& constant, const MeasuredGroup& family) {
+  const std::vector<std::string> names = software_of(family);
   return std::ranges::find(names, constant.software) != names.end();
 }
 
-std::string families_text(const TrainingValidation& validation, const TrainingCross& cross) {
-  report::Table text;
-  training_columns(text);
-  text.column("mean as shipped");
-  for (std::size_t i = 0; i < cross.left_out.size(); ++i) {
-    std::vector<std::string> cells = training_cells(cross.left_out[i]);
-    cells.push_back(fmt::format("{:.1f}", 100 * validation.families[i].errors().mean));
-    text.row(std::move(cells));
-  }
+std::string families_text(std::span<const MeasuredGroup> shipped, std::span<const MeasuredGroup> left_out) {
+  std::vector<ErrorColumn> columns = job_columns();
+  columns.push_back({"mean as shipped", [shipped](const MeasuredRows& rows) {
+                       const auto same = std::ranges::find(shipped, rows.front().family, &MeasuredGroup::name);
+                       return percent_text(errors_of(same->rows)->mean);
+                     }});
+  ErrorTable text({"family"}, std::move(columns));
+  for (const MeasuredGroup& family : left_out) text.row({table_of(family).title}, family.rows);
   return text.text();
+}
+
+Json overall_json(std::span<const MeasuredGroup> families) {
+  const OverallTrainingErrors overall = overall_errors(families);
+  return {{"mean_of_means", overall.mean}, {"median_of_medians", overall.median}};
+}
+
+Json left_out_json(const TrainingCross& cross, const MeasuredGroup& family) {
+  Json without = family_json(family);
+  without["constants"] = Json::array();
+  for (std::size_t i = 0; i < cross.constants.size(); ++i)
+    if (is_of(cross.constants[i], family))
+      without["constants"].push_back({{"software", cross.constants[i].software},
+                                      {"architecture", std::string(name_of(cross.constants[i].architecture))},
+                                      {"name", std::string(workload::name_of(cross.constants[i].constant))},
+                                      {"value", cross.left_out.without(family.name)[i]}});
+  without["rows"] = rows_json(family.rows, {"label", "table", "measured_s", "predicted_s"});
+  return without;
 }
 
 }  // namespace
 
 std::string training_validation_text(const TrainingValidation& validation, bool details) {
-  return "Error of predicted iteration times of training jobs against published ones, in %: |predicted / measured - "
-         "1|;\nthe bias is the mean of predicted / measured - 1\n\n" +
-         families_text(validation) + overall_text(validation) + (details ? details_text(validation) : "") +
-         not_fitted_text(validation) + misses_text(validation) + training_memory_text(validation) +
+  const std::vector<MeasuredGroup> families = training_families(validation.rows);
+  return fmt::format(
+             "Error of predicted iteration times of training jobs against published ones, in %: |predicted / measured "
+             "- 1|;\nthe bias is the {}\n\n",
+             kBiasMeaning) +
+         families_text(families) + overall_text(families) + (details ? details_text(families) : "") +
+         not_fitted_text(families) + misses_text(families) + training_memory_text(validation) +
          not_scored_text(validation) + constants_text(validation);
 }
 
 Json to_json(const TrainingValidation& validation) {
   Json document = {{"families", Json::array()}, {"rows", Json::array()}};
-  for (const ValidatedTrainingFamily& family : validation.families) {
-    document["families"].push_back(to_json(family));
-    for (const ValidatedTrainingRow& row : family.rows) document["rows"].push_back(row_json(family, row));
+  const std::vector<MeasuredGroup> families = training_families(validation.rows);
+  for (const MeasuredGroup& family : families) {
+    document["families"].push_back(family_json(family));
+    for (const Measured& row : family.rows)
+      document["rows"].push_back(
+          row_json(row, {"label", "table", "family", "software", "measured_s", "predicted_s", "error", "mfu",
+                         "bound_by", "fits_memory", "measured_memory_bytes", "predicted_memory_bytes"}));
   }
-  const OverallTrainingErrors overall = overall_errors(validation.families);
-  document["overall"] = {{"mean_of_means", overall.mean}, {"median_of_medians", overall.median}};
+  document["overall"] = overall_json(families);
   document["constants"] = Json::array();
   for (const FittedSoftware& one : validation.software)
     for (const workload::SoftwareConstant constant : one.constants)
@@ -265,18 +252,18 @@ Json to_json(const TrainingValidation& validation) {
                                        {"architecture", std::string(name_of(one.architecture))},
                                        {"name", std::string(workload::name_of(constant))},
                                        {"value", workload::value_of(one.software, one.architecture, constant)}});
-  document["not_scored"] = Json::array();
-  for (const TrainingTable* table : validation.not_scored)
-    document["not_scored"].push_back({{"table", table->name}, {"why", table->why_not}});
+  document["not_scored"] = not_scored_json(validation.not_scored);
   return document;
 }
 
 std::string training_cross_text(const TrainingValidation& validation, const TrainingCross& cross,
                                 const Coverage& coverage) {
-  if (cross.left_out.empty()) return {};
+  const std::vector<MeasuredGroup> shipped = training_families(validation.rows);
+  const std::vector<MeasuredGroup> left_out = training_families(cross.left_out.rows);
+  if (left_out.empty()) return {};
   const auto overall = [&](const std::string& name, auto collection) {
-    const OverallTrainingErrors with = overall_errors(validation.families, collection);
-    const OverallTrainingErrors without = overall_errors(cross.left_out, collection);
+    const OverallTrainingErrors with = overall_errors(shipped, collection);
+    const OverallTrainingErrors without = overall_errors(left_out, collection);
     return fmt::format(
         "one family left out, {} ({}): mean of their means {:.1f} %, median of their medians {:.1f} %; with the "
         "shipped constants {:.1f} and {:.1f} %\n",
@@ -285,8 +272,7 @@ std::string training_cross_text(const TrainingValidation& validation, const Trai
   return "\nThe constants of the software, fitted to all families at once; those of one name on one architecture "
          "hold together, each kind of model by itself:\n\n" +
          constants_text(cross) + "\nEach family by constants fitted to the others:\n\n" +
-         families_text(validation, cross) + "\n" + for_each_collection(cross.left_out, overall) +
-         coverage_text(coverage);
+         families_text(shipped, left_out) + "\n" + for_each_collection(left_out, overall) + coverage_text(coverage);
 }
 
 Json to_json(const TrainingCross& cross, const Coverage& coverage) {
@@ -300,24 +286,9 @@ Json to_json(const TrainingCross& cross, const Coverage& coverage) {
                                      {"shipped", constant.shipped},
                                      {"fitted", cross.fitted[i]}});
   }
-  for (std::size_t family = 0; family < cross.left_out.size(); ++family) {
-    Json without = to_json(cross.left_out[family]);
-    without["constants"] = Json::array();
-    for (std::size_t i = 0; i < cross.constants.size(); ++i)
-      if (is_of(cross.constants[i], cross.left_out[family]))
-        without["constants"].push_back({{"software", cross.constants[i].software},
-                                        {"architecture", std::string(name_of(cross.constants[i].architecture))},
-                                        {"name", std::string(workload::name_of(cross.constants[i].constant))},
-                                        {"value", cross.without[family][i]}});
-    for (const ValidatedTrainingRow& row : cross.left_out[family].rows)
-      without["rows"].push_back({{"label", row.row->label},
-                                 {"table", row.table->name},
-                                 {"measured_s", row.measured},
-                                 {"predicted_s", row.predicted.seconds}});
-    document["left_out"].push_back(std::move(without));
-  }
-  const OverallTrainingErrors overall = overall_errors(cross.left_out);
-  document["overall"] = {{"mean_of_means", overall.mean}, {"median_of_medians", overall.median}};
+  const std::vector<MeasuredGroup> families = training_families(cross.left_out.rows);
+  for (const MeasuredGroup& family : families) document["left_out"].push_back(left_out_json(cross, family));
+  document["overall"] = overall_json(families);
   document["intervals"] = to_json(coverage);
   return document;
 }

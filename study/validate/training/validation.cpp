@@ -2,15 +2,12 @@
 #include "study/validate/training/validation.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "core/assert.h"
-#include "core/in_parallel.h"
 #include "experiment/job.h"
 #include "experiment/run.h"
 #include "report/parts.h"
@@ -19,42 +16,32 @@
 namespace orrery::study {
 namespace {
 
-struct ScoredRow {
-  const TrainingTable* table = nullptr;
-  const TrainingRow* row = nullptr;
-};
-
-std::vector<ScoredRow> scored_rows(std::span<const TrainingTable> tables) {
-  std::vector<ScoredRow> rows;
+// The rows of scored tables, not read yet.
+MeasuredRows scored_rows(std::span<const TrainingTable> tables) {
+  MeasuredRows rows;
   for (const TrainingTable& table : tables)
-    if (table.scored)
-      for (const TrainingRow& row : table.rows) rows.push_back({&table, &row});
+    for (std::size_t number = 0; table.scored && number < table.rows.size(); ++number) {
+      const TrainingRow& row = table.rows[number];
+      rows.push_back({&table, number, table.family, row.label, row.where});
+    }
   return rows;
 }
 
-// The first collection before the second, each in the order in which their first tables come.
-std::vector<ValidatedTrainingFamily> by_family(std::vector<ValidatedTrainingRow> rows) {
-  std::vector<ValidatedTrainingFamily> families;
-  for (ValidatedTrainingRow& row : rows) {
-    auto family = std::ranges::find(families, row.table->family, &ValidatedTrainingFamily::name);
-    if (family == families.end())
-      family = families.insert(
-          family, {row.table->family, row.table->title.empty() ? row.table->family : row.table->title, {}});
-    family->rows.push_back(std::move(row));
+// The software that rows ran with, by name and architecture.
+std::vector<FittedSoftware> software_of(const MeasuredRows& rows, const ConfigFiles& files) {
+  const auto name_of = [](const Measured& row) {
+    return fmt::format("{} {}", row.facts["software"].get<std::string>(), row.facts["architecture"].get<std::string>());
+  };
+  std::vector<FittedSoftware> software;
+  for (const MeasuredGroup& group : grouped(rows, name_of)) {
+    Diagnostics diagnostics;
+    const TrainingCase one = read_training_case(group.rows.front(), files, diagnostics);
+    software.push_back({one.software(), one.architecture(), workload::fitted_on(one.software(), one.architecture()),
+                        one.model_kind()});
   }
-  std::ranges::stable_sort(families, {}, &ValidatedTrainingFamily::collection);
-  return families;
-}
-
-std::vector<FittedSoftware> each_once(std::vector<FittedSoftware> all) {
-  std::map<std::pair<std::string, Architecture>, FittedSoftware> known;
-  for (FittedSoftware& one : all) {
-    const std::pair key(one.software.name, one.architecture);
-    known.try_emplace(key, std::move(one));
-  }
-  std::vector<FittedSoftware> result;
-  for (auto& [key, one] : known) result.push_back(std::move(one));
-  return result;
+  std::ranges::sort(software, {},
+                    [](const FittedSoftware& one) { return std::pair(one.software.name, one.architecture); });
+  return software;
 }
 
 // Of an iteration: anything else is a wrong unit.
@@ -101,48 +88,41 @@ TrainingCase read_case(const TrainingTable& table, const TrainingRow& row, const
 
 }  // namespace
 
-TrainingErrors training_errors(std::span<const ValidatedTrainingRow> rows) {
-  ORRERY_ASSERT(!rows.empty());
-  TrainingErrors errors{*summary_of(rows, [](const auto&) { return true; })};
-  for (const ValidatedTrainingRow& row : rows) {
-    errors.mean += std::abs(row.error()) / static_cast<double>(rows.size());
-    errors.signed_mean += row.error() / static_cast<double>(rows.size());
-  }
-  return errors;
+std::vector<MeasuredGroup> training_families(const MeasuredRows& rows) {
+  std::vector<MeasuredGroup> families = grouped(rows, [](const Measured& row) { return row.family; });
+  std::ranges::stable_sort(families, {}, [](const MeasuredGroup& family) { return table_of(family).collection; });
+  return families;
 }
 
-std::vector<std::string> ValidatedTrainingFamily::software() const {
+const TrainingTable& table_of(const MeasuredGroup& family) { return table_of<TrainingTable>(family.rows.front()); }
+
+std::vector<std::string> software_of(const MeasuredGroup& family) {
   std::vector<std::string> names;
-  for (const ValidatedTrainingRow& row : rows)
-    if (std::ranges::find(names, row.software) == names.end()) names.push_back(row.software);
+  for (const Measured& row : family.rows)
+    if (std::string name = row.facts["software"]; std::ranges::find(names, name) == names.end())
+      names.push_back(std::move(name));
   return names;
-}
-
-std::size_t TrainingValidation::row_count() const {
-  std::size_t count = 0;
-  for (const ValidatedTrainingFamily& family : families) count += family.rows.size();
-  return count;
 }
 
 TrainingValidation validate_training(std::span<const TrainingTable> tables, const ConfigFiles& files,
                                      const WorkProgress& progress) {
-  const std::vector<ScoredRow> scored = scored_rows(tables);
-  std::vector<ValidatedTrainingRow> rows(scored.size());
-  std::vector<FittedSoftware> software(scored.size());
-  in_parallel(
-      scored.size(), hardware_threads(),
+  TrainingValidation validation{scored_rows(tables), {}, {}};
+  predict_rows(
+      validation.rows,
       [&](std::size_t i) {
         Diagnostics diagnostics;
-        const TrainingCase one = read_training_case(*scored[i].table, *scored[i].row, files, diagnostics);
-        rows[i] = {one.table, one.row, one.software().name, one.measured, predict(one)};
-        software[i] = {one.software(), one.architecture(), workload::fitted_on(one.software(), one.architecture()),
-                       one.model_kind()};
+        return predict(read_training_case(validation.rows[i], files, diagnostics));
       },
       progress);
-  TrainingValidation validation{by_family(std::move(rows)), each_once(std::move(software)), {}};
+  validation.software = software_of(validation.rows, files);
   for (const TrainingTable& table : tables)
     if (!table.scored) validation.not_scored.push_back(&table);
   return validation;
+}
+
+TrainingCase read_training_case(const Measured& row, const ConfigFiles& files, Diagnostics& diagnostics) {
+  const auto& table = table_of<TrainingTable>(row);
+  return read_training_case(table, table.rows[row.number], files, diagnostics);
 }
 
 TrainingCase read_training_case(const TrainingTable& table, const TrainingRow& row, const ConfigFiles& files,
@@ -178,15 +158,31 @@ void check_training_rows(const TrainingTable& table, const ConfigFiles& files, D
   }
 }
 
-TrainingPrediction predict(const TrainingCase& one) {
+void check_training_table(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                          Diagnostics& diagnostics) {
+  const auto table = load_table<TrainingTable>(file, settings, files, diagnostics);
+  if (!diagnostics.has_errors()) check_training_rows(table, files, diagnostics);
+}
+
+Prediction predict(const TrainingCase& one) {
   try {
     Diagnostics memory;
     const bool fits = experiment::check_memory(one.experiment, true, memory);
     Diagnostics diagnostics;
     const experiment::Run run = experiment::run_experiment(one.experiment, true, diagnostics);
     const std::vector<report::Part> parts = report::mean_parts(run.result);
-    return {seconds(report::iteration_time(run.result)), run.result.training->mfu,
-            parts.empty() ? std::string() : parts.front().name, fits, run.result.training->memory.in_use()};
+    Prediction prediction{seconds(report::iteration_time(run.result)),
+                          one.measured,
+                          {{"software", one.software().name},
+                           {"architecture", std::string(name_of(one.architecture()))},
+                           {"mfu", run.result.training->mfu},
+                           {"bound_by", parts.empty() ? std::string() : parts.front().name},
+                           {"fits_memory", fits}}};
+    if (one.row->memory) {
+      prediction.facts["measured_memory_bytes"] = one.row->memory->count();
+      prediction.facts["predicted_memory_bytes"] = run.result.training->memory.in_use().count();
+    }
+    return prediction;
   } catch (const InputError& error) {
     throw of_row(error, *one.row);
   }

@@ -13,7 +13,8 @@
 #include "core/config/tree.h"
 #include "core/in_parallel.h"
 #include "experiment/experiment.h"
-#include "study/errors.h"
+#include "study/validate/measured/kind.h"
+#include "study/validate/measured/measured.h"
 #include "study/validate/training/table.h"
 
 namespace orrery::study {
@@ -32,54 +33,26 @@ struct TrainingCase {
   std::size_t model_kind() const { return training().model.sizes.index(); }
 };
 
-struct TrainingPrediction {
-  double seconds = 0;  // of an iteration
-  double mfu = 0;
-  std::string bound;  // the largest part of the iteration
-  bool fits = true;   // the devices' memory, as Orrery counts it
-  Bytes memory;       // in use on the fullest device
-};
-
-// Reads the experiment of a row. InputError, with the row as the place of what has none.
+// Reads the experiment of a row of a training table. InputError, with the row as the place of what has none.
 TrainingCase read_training_case(const TrainingTable& table, const TrainingRow& row, const ConfigFiles& files,
                                 Diagnostics& diagnostics);
+TrainingCase read_training_case(const Measured& row, const ConfigFiles& files, Diagnostics& diagnostics);
 
 // Reads the experiments of all rows, to say what is wrong with them: what is wrong in several rows at one place only
 // once.
 void check_training_rows(const TrainingTable& table, const ConfigFiles& files, Diagnostics& diagnostics);
 
-// Simulates it, whether it fits the memory or not: a published run did. InputError as above.
-TrainingPrediction predict(const TrainingCase& one);
+// Simulates it, whether it fits the memory or not: a published run did. Its facts: "software" and "architecture" that
+// it ran with, "mfu", "bound_by" (the largest part of the iteration), "fits_memory" (as Orrery counts it), and
+// "measured_memory_bytes" and "predicted_memory_bytes" of the fullest device where memory was published. InputError as
+// above.
+Prediction predict(const TrainingCase& one);
 
-struct ValidatedTrainingRow {
-  const TrainingTable* table = nullptr;
-  const TrainingRow* row = nullptr;
-  std::string software;  // its name
-  double measured = 0;   // seconds of an iteration
-  TrainingPrediction predicted;
-
-  double error() const { return predicted.seconds / measured - 1; }  // signed
-};
-
-// Of relative errors of iteration times.
-struct TrainingErrors {
-  ErrorSummary absolute;
-  double mean = 0;  // of absolute ones
-  double signed_mean = 0;
-};
-
-TrainingErrors training_errors(std::span<const ValidatedTrainingRow> rows);
-
-struct ValidatedTrainingFamily {
-  std::string name;
-  std::string title;
-  std::vector<ValidatedTrainingRow> rows;  // at least one
-
-  TrainingErrors errors() const { return training_errors(rows); }
-  TrainingCollection collection() const { return rows.front().table->collection; }
-  const ValidatedTrainingRow& worst() const { return worst_of(rows); }
-  std::vector<std::string> software() const;  // names, each once
-};
+// The rows of families together, those of the first collection first; a group is a family.
+std::vector<MeasuredGroup> training_families(const MeasuredRows& rows);
+const TrainingTable& table_of(const MeasuredGroup& family);
+// The names of the software that they ran with, each once.
+std::vector<std::string> software_of(const MeasuredGroup& family);
 
 // The fitted constants that one software has on one architecture of devices.
 struct FittedSoftware {
@@ -90,17 +63,19 @@ struct FittedSoftware {
 };
 
 struct TrainingValidation {
-  std::vector<ValidatedTrainingFamily> families;
+  MeasuredRows rows;                     // of scored tables, in their order
   std::vector<FittedSoftware> software;  // that scored rows ran with, by name and architecture
-  std::vector<const TrainingTable*> not_scored;
-
-  std::size_t row_count() const;
+  std::vector<const MeasuredTable*> not_scored;
 };
 
 // Simulates every row of every scored table, several at a time. `tables` are sorted and outlive the result. InputError
 // with the first row that is wrong.
 TrainingValidation validate_training(std::span<const TrainingTable> tables, const ConfigFiles& files,
                                      const WorkProgress& progress = {});
+
+Validated validate_jobs(const ValidationRequest& request);
+void check_training_table(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
+                          Diagnostics& diagnostics);
 
 // How far off the memory in use is where it was published, and which rows do not fit by Orrery's account.
 std::string training_memory_text(const TrainingValidation& validation);

@@ -7,9 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "study/errors.h"
 #include "study/plot/frame.h"
-#include "study/validate/accuracy/accuracy.h"
+#include "study/validate/measured/accuracy.h"
 
 namespace orrery::study {
 namespace {
@@ -27,16 +26,6 @@ constexpr double kBand = 0.1;             // what the band stands for: 10 % to e
 constexpr double kFarthest = 2;           // predicted / measured at the upper edge; its inverse at the lower
 constexpr std::size_t kLongestName = 30;  // of a family above its plot
 
-ErrorSummary summary(const AccuracyFamily& family) {
-  return *summary_of(family.times, [](const ComparedTime&) { return true; });
-}
-
-double bias(const AccuracyFamily& family) {
-  double sum = 0;
-  for (const ComparedTime& time : family.times) sum += time.error();
-  return sum / static_cast<double>(family.times.size());
-}
-
 std::string shortened(const std::string& name) {
   return name.size() <= kLongestName ? name : name.substr(0, kLongestName - 2) + "…";
 }
@@ -48,22 +37,23 @@ std::string time_text(double time) {
 }
 
 // One family in the rectangle from `corner` on.
-void draw(Svg& svg, const AccuracyFamily& family, Spot corner, double width) {
+void draw(Svg& svg, const MeasuredGroup& family, Spot corner, double width) {
+  const MeasuredRows rows = rows_where(family.rows, &Measured::scored);
   const Spot end{corner.x + width, corner.y + kCellHeight};
   const auto height_of = [&](double ratio) {
     const double share = std::log(std::clamp(ratio, 1 / kFarthest, kFarthest)) / std::log(kFarthest);
     return corner.y + kCellHeight * (1 - share) / 2;
   };
-  const auto [least, most] = std::ranges::minmax_element(family.times, {}, &ComparedTime::measured);
+  const auto [least, most] = std::ranges::minmax_element(rows, {}, &Measured::measured);
   const double first = std::log(least->measured), last = std::log(most->measured);
-  const ErrorSummary errors = summary(family);
+  const ErrorSummary errors = *errors_of(rows);
   svg.text({corner.x, corner.y - 18}, shortened(family.name), "small");
   svg.text({corner.x, corner.y - 5}, fmt::format("{}: median {:.1f} %", errors.rows, 100 * errors.median), "small");
   svg.rectangle({corner.x, height_of(1 + kBand)}, {end.x, height_of(1 - kBand)}, "band");
   svg.rectangle(corner, end, "frame");
   svg.line({corner.x, height_of(1)}, {end.x, height_of(1)}, "exact");
   std::set<std::pair<double, double>> dots;  // on whole pixels: hundreds that lie on one another are one
-  for (const ComparedTime& time : family.times) {
+  for (const Measured& time : rows) {
     const double along = last > first ? (std::log(time.measured) - first) / (last - first) : 0.5;
     dots.emplace(std::round(corner.x + 6 + along * (width - 12)),
                  std::round(height_of(time.predicted / time.measured)));
@@ -97,22 +87,20 @@ std::string accuracy_picture(const AccuracySection& section) {
 std::string accuracy_page(std::span<const AccuracySection> sections, const std::string& pictures) {
   std::string page =
       "# Accuracy\n\nPredicted against published measurements, family by family. The error of a row is |predicted / "
-      "measured - 1|; the bias is\nthe mean of predicted / measured - 1, above 0 where predictions are too slow. "
+      "measured - 1|; the bias is\nthe median of the signed errors, above 0 where most predictions are too slow. "
       "`orrery validate --page FILE` writes this page.\n";
   for (const AccuracySection& section : sections) {
-    std::vector<double> medians;
-    for (const AccuracyFamily& family : section.families) medians.push_back(summary(family).median);
-    const auto overall = summary_of(medians);
+    const auto overall = errors_of_medians(section.families);
     if (!overall) continue;
     page += fmt::format("\n## {}\n\nMedian of the medians of {} families: {:.1f} %.\n\n![{}]({}/{})\n\n", section.title,
                         section.families.size(), 100 * overall->median, section.title, pictures, picture_name(section));
     page += fmt::format("| family | {} | median | 90 % of them at most | worst | bias |\n|---|---|---|---|---|---|\n",
                         section.unit);
-    for (const AccuracyFamily& family : section.families) {
-      const ErrorSummary errors = summary(family);
+    for (const MeasuredGroup& family : section.families) {
+      const ErrorSummary errors = *errors_of(family.rows);
       page += fmt::format("| {} | {} | {:.1f} % | {:.1f} % | {:+.1f} % | {:+.1f} % |\n", family.name, errors.rows,
-                          100 * errors.median, 100 * errors.ninetieth, 100 * worst_of(family.times).error(),
-                          100 * bias(family));
+                          100 * errors.median, 100 * errors.ninetieth, 100 * worst_of(family.rows)->error(),
+                          100 * errors.bias);
     }
   }
   return page;
