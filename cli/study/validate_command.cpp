@@ -3,10 +3,12 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/study/points.h"
 #include "core/error.h"
 #include "core/files/input_files.h"
 #include "core/version.h"
@@ -28,6 +30,7 @@ struct ValidateOptions {
   std::string page;
   std::string errors;  // file that gets those of families left out
   std::string traces;  // folder of the recorded traces; empty: not given
+  PointOptions points;
 };
 
 using Sections = std::vector<study::AccuracySection>;
@@ -89,7 +92,7 @@ std::vector<std::string> plot_files(const std::vector<study::ValidationTable>& t
   return files;
 }
 
-study::ValidationRequest request_of(const ValidateOptions& options, const Session& session, Progress& progress) {
+study::ValidationRequest request_of(const ValidateOptions& options, const Session& session, study::Points& points) {
   study::ValidationRequest request{session.files, options.cross, options.details, !options.plot.empty()};
   request.own_tables = options.training_tables;
   if (const study::ComputeQuestion& own = options.compute_table; !own.file.empty()) {
@@ -98,7 +101,7 @@ study::ValidationRequest request_of(const ValidateOptions& options, const Sessio
     request.software = own.software;
   }
   request.recordings = options.traces;
-  request.progress = [&progress](std::string_view what) { return progress.of(what); };
+  request.points = &points;
   return request;
 }
 
@@ -122,11 +125,30 @@ void write_page(const std::string& page, const Sections& sections) {
   write_file(page, study::accuracy_page(sections, "pictures"));
 }
 
-void validate(const ValidateOptions& options, const Session& session) {
+// What every kind that is wanted says. One that lacks points of other parts does not keep this part from the next.
+std::vector<std::pair<const study::ValidationKind*, study::Validated>> validate_kinds(const ValidateOptions& options,
+                                                                                      study::Points& points,
+                                                                                      const Session& session) {
+  std::vector<std::pair<const study::ValidationKind*, study::Validated>> found;
+  bool is_missing = false;
+  for (const study::ValidationKind& kind : study::validation_kinds()) {
+    if (!wants(options, kind.name)) continue;
+    try {
+      found.emplace_back(&kind, kind.validate(request_of(options, session, points)));
+    } catch (const study::PointsMissing&) {
+      is_missing = true;
+    }
+  }
+  if (is_missing) throw study::PointsMissing();
+  return found;
+}
+
+int validate(const ValidateOptions& options, const Session& session) {
   check_options(options);
+  check_points(options.points, {}, session);
   for (const std::string& table : options.training_tables) note_input(table);
   note_input(options.compute_table.file);
-  session.outputs.check();
+  session.outputs.check({}, FolderUse::kShared);
   check_file("--page", options.page);
   check_file("--errors", options.errors);
   refuse_same_file({"--json", session.outputs.json}, {"--page", options.page});
@@ -138,19 +160,20 @@ void validate(const ValidateOptions& options, const Session& session) {
   Sections sections;
   if (!options.plot.empty())
     make_folder(options.plot, plot_files(study::list_tables<study::ValidationTable>(session.files)));
-  for (const study::ValidationKind& kind : study::validation_kinds()) {
-    if (!wants(options, kind.name)) continue;
-    Progress progress;
-    study::Validated validated = kind.validate(request_of(options, session, progress));
-    progress.clear();
+  RunningPoints running(options.points, session);
+  std::vector<std::pair<const study::ValidationKind*, study::Validated>> found;
+  const auto study = [&] { found = validate_kinds(options, running.points(), session); };
+  if (const std::optional<int> code = running.run(study)) return *code;
+  for (auto& [kind, validated] : found) {
     for (const auto& [file, picture] : validated.pictures) write_file(options.plot + "/" + file, picture);
     if (!options.errors.empty() && !validated.errors_csv.empty()) write_file(options.errors, validated.errors_csv);
     if (validated.accuracy) sections.push_back(std::move(*validated.accuracy));
-    add(answer, kind, std::move(validated));
+    add(answer, *kind, std::move(validated));
   }
   if (!options.page.empty()) write_page(options.page, sections);
   if (session.outputs.wants_page()) answer.page = page_of("orrery validate", "validation", answer.document);
   session.outputs.give(answer);
+  return kDone;
 }
 
 }  // namespace
@@ -193,9 +216,10 @@ void add_validate_command(CLI::App& app, Session& session) {
             "Use this table of jobs, as in configs/validation/training (repeatable)")
       .expected(1)
       ->take_all();
+  add_points(command, options.points, "rows", {"--plot", "--page", "--errors"});
   add_outputs(command, session);
   add_html(command, session, "predicted against measured as a page");
-  command.callback([&] { validate(options, session); });
+  command.callback([&] { session.exit_code = validate(options, session); });
 }
 
 }  // namespace orrery::cli

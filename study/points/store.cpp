@@ -27,8 +27,12 @@ constexpr std::size_t kLargestPoint = std::size_t{1} << 30;  // bytes
 
 std::string key_of(std::string_view question, const experiment::Experiment& experiment,
                    std::span<const std::string> files) {
+  return key_of(question, experiment.resolved, files);
+}
+
+std::string key_of(std::string_view question, const ConfigValue& resolved, std::span<const std::string> files) {
   Sha256 hash;
-  hash.add(fmt::format("{} {}\n{}", kVersion, question, yaml_text(experiment.resolved)));
+  hash.add(fmt::format("{} {}\n{}", kVersion, question, yaml_text(resolved)));
   const std::vector<std::string> contents = digests_of(files);
   for (std::size_t i = 0; i < files.size(); ++i) hash.add(fmt::format("{} {}\n", files[i], contents[i]));
   return hash.finish();

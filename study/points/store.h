@@ -25,6 +25,7 @@ namespace orrery::study {
 // experiment; then come its resolved configuration and the contents of `files`, which it was read from and names.
 std::string key_of(std::string_view question, const experiment::Experiment& experiment,
                    std::span<const std::string> files);
+std::string key_of(std::string_view question, const ConfigValue& resolved, std::span<const std::string> files);
 
 class PointStore {
  public:

@@ -64,10 +64,9 @@ TEST_CASE("every row of scored tables is simulated, and the others are named") {
   tables.back().name = "v";
   tables.back().scored = false;
   tables.back().why_not = "it is a copy";
-  std::atomic<std::uint64_t> last = 0;
-  const TrainingValidation validation =
-      validate_training(tables, kFiles, [&](std::uint64_t done, std::uint64_t) { last = done; });
-  CHECK(last == 4);
+  Points points({.jobs = 2});
+  const TrainingValidation validation = validate_training(tables, kFiles, &points);
+  CHECK(points.done() == 4);
   REQUIRE(training_families(validation.rows).size() == 1);
   const MeasuredRows& rows = validation.rows;
   REQUIRE(rows.size() == 4);

@@ -225,7 +225,7 @@ std::vector<MeasuredError> errors_of(const CrossValidation& cross) {
 
 Validated validate_collectives(const ValidationRequest& request) {
   const std::vector<ValidationTable> tables = list_tables<ValidationTable>(request.files);
-  const Validation validation = validate(tables, request.files, request.progress_of("calls"));
+  const Validation validation = validate(tables, request.files, request.points);
   Validated answer{validation_text(validation), to_json(validation),
                    AccuracySection{"collectives", "Collectives: time of a call, by operation and machine", "sizes",
                                    by_operation_and_machine(validation.scored)}};

@@ -65,18 +65,21 @@ MeasuredCall call_of(const ValidationTable& table, Bytes size) {
   return call;
 }
 
-Prediction predict(const Measured& row, const ConfigFiles& files) {
+void predict(const Measured& row, const ConfigFiles& files, const RowPoint& point) {
   const auto& table = table_of<ValidationTable>(row);
   Diagnostics diagnostics;
   const experiment::Experiment experiment = read_table_experiment(table, size_of(row), files, diagnostics);
-  try {
-    const experiment::Run run = experiment::run_experiment(experiment, true, diagnostics);
-    return {seconds(report::iteration_time(run.result)),
-            {},
-            {{"generation", std::string(name_of(experiment.machine_kind().architecture))}}};
-  } catch (const InputError& error) {
-    throw of_table(error, table);
-  }
+  const auto simulate = [&]() -> Prediction {
+    try {
+      const experiment::Run run = experiment::run_experiment(experiment, true, diagnostics, point.progress());
+      return {seconds(report::iteration_time(run.result)),
+              {},
+              {{"generation", std::string(name_of(experiment.machine_kind().architecture))}}};
+    } catch (const InputError& error) {
+      throw of_table(error, table);
+    }
+  };
+  point.answer([&] { return key_of("validate", experiment, {}); }, simulate);
 }
 
 std::vector<FittedConstantText> fitted_constants(const ConfigFiles& files) {
@@ -159,7 +162,7 @@ void check_collective_table(const std::string& file, const std::vector<std::stri
   if (!diagnostics.has_errors()) check_prediction(table, files);
 }
 
-Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& files, const WorkProgress& progress) {
+Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& files, Points* points) {
   Validation validation;
   MeasuredRows rows;
   for (const ValidationTable& table : tables) {
@@ -167,7 +170,7 @@ Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& 
     if (is_predicted(table)) std::ranges::move(rows_of(table), std::back_inserter(rows));
   }
   predict_rows(
-      rows, [&](std::size_t row) { return predict(rows[row], files); }, progress);
+      rows, [&](std::size_t row, const RowPoint& point) { predict(rows[row], files, point); }, points, "calls");
   validation.scored = rows_where(rows, [](const Measured& row) { return row.table->scored; });
   validation.kernels = rows_where(rows, [](const Measured& row) { return !row.table->scored; });
   validation.constants = fitted_constants(files);

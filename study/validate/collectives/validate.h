@@ -65,7 +65,7 @@ void check_collective_table(const std::string& file, const std::vector<std::stri
 
 // Simulates every row of every scored table, and of kernels of profiles, on its cluster. `tables` outlive the result.
 Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
-                    const WorkProgress& progress = {});
+                    Points* points = nullptr);
 
 Validated validate_collectives(const ValidationRequest& request);
 

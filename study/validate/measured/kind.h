@@ -15,6 +15,7 @@
 #include "core/config/tree.h"
 #include "core/error.h"
 #include "core/in_parallel.h"
+#include "study/points/points.h"
 #include "study/table_files.h"
 #include "study/validate/measured/accuracy.h"
 
@@ -29,9 +30,12 @@ struct ValidationRequest {
   std::string device{};                   // of own tables that do not say theirs
   std::string software{};                 // on that device
   std::string recordings{};               // folder of recorded traces; empty: not given
-  std::function<WorkProgress(std::string_view what)> progress{};  // may be empty
+  Points* points = nullptr;               // of all that is simulated; null: it is simulated here, and not kept
 
-  WorkProgress progress_of(std::string_view what) const { return progress ? progress(what) : WorkProgress(); }
+  WorkProgress progress_of(std::string_view what) const {
+    if (points == nullptr) return {};
+    return [all = points, what](std::uint64_t done, std::uint64_t total) { all->progress(what, done, total); };
+  }
 };
 
 struct Validated {

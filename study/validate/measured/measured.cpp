@@ -7,6 +7,34 @@
 #include <map>
 
 namespace orrery::study {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Prediction& prediction) {
+  Json json = {{"seconds", prediction.seconds}, {"facts", prediction.facts}};
+  if (prediction.measured) json["measured"] = *prediction.measured;
+  return json;
+}
+
+Prediction prediction_of(const Json& json) {
+  Prediction prediction{json.at("seconds"), {}, json.at("facts")};
+  if (json.contains("measured")) prediction.measured = json["measured"].get<double>();
+  return prediction;
+}
+
+// `predictions` by row; only those of the first of several that are alike are looked at.
+void take_predictions(MeasuredRows& rows, std::span<const std::size_t> first,
+                      std::span<const Prediction> predictions) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Prediction& prediction = predictions[first[i]];
+    rows[i].predicted = prediction.seconds;
+    rows[i].measured = prediction.measured.value_or(rows[i].measured);
+    rows[i].facts.update(prediction.facts);
+  }
+}
+
+}  // namespace
 
 std::vector<MeasuredGroup> grouped(const MeasuredRows& rows,
                                    const std::function<std::string(const Measured&)>& name_of) {
@@ -69,12 +97,24 @@ void predict_rows(MeasuredRows& rows, const Predictor& predict, const WorkProgre
   in_parallel(
       distinct.size(), hardware_threads(), [&](std::size_t i) { predictions[distinct[i]] = predict(distinct[i]); },
       progress);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Prediction& prediction = predictions[first[i]];
-    rows[i].predicted = prediction.seconds;
-    rows[i].measured = prediction.measured.value_or(rows[i].measured);
-    rows[i].facts.update(prediction.facts);
-  }
+  take_predictions(rows, first, predictions);
+}
+
+void RowPoint::answer(const std::function<std::string()>& key, const std::function<Prediction()>& predict) const {
+  ask_.answer(
+      ask_.is_kept() ? key() : std::string(), [&] { return to_json(predict()); },
+      [&](const Json& answer) { prediction_ = prediction_of(answer); });
+}
+
+void predict_rows(MeasuredRows& rows, const std::function<void(std::size_t row, const RowPoint& point)>& predict,
+                  Points* points, std::string_view what) {
+  const std::vector<std::size_t> first = first_alike(rows), distinct = each_once(first);
+  std::vector<Prediction> predictions(rows.size());
+  Points here({.jobs = hardware_threads()});
+  (points != nullptr ? *points : here).take_all(what, distinct.size(), [&](std::size_t i, Points::Ask& ask) {
+    predict(distinct[i], RowPoint(ask, predictions[distinct[i]]));
+  });
+  take_predictions(rows, first, predictions);
 }
 
 }  // namespace orrery::study

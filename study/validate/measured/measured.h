@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "core/error.h"
 #include "core/in_parallel.h"
 #include "study/errors.h"
+#include "study/points/points.h"
 
 namespace orrery::study {
 
@@ -91,6 +93,27 @@ using Predictor = std::function<Prediction(std::size_t row)>;
 // Predicts all rows, several at a time; of those that have the same prediction only the first is worked out. What the
 // first row throws comes out.
 void predict_rows(MeasuredRows& rows, const Predictor& predict, const WorkProgress& progress = {});
+
+// A row that is predicted as a point of a study (study/points/points.h).
+class RowPoint {
+ public:
+  RowPoint(Points::Ask& ask, Prediction& prediction) : ask_(ask), prediction_(prediction) {}
+
+  // Takes the prediction that is kept, or that of `predict`. `key` stands for all that it depends on, and is asked for
+  // where predictions are kept.
+  void answer(const std::function<std::string()>& key, const std::function<Prediction()>& predict) const;
+  // For the simulation, which ends with the study.
+  experiment::RunProgress progress() const { return ask_.progress(); }
+
+ private:
+  Points::Ask& ask_;
+  Prediction& prediction_;
+};
+
+// Predicts all rows as points, `what` they are called: the function calls answer() of the row's point. Without `points`
+// they are predicted here and kept nowhere. Throws PointsMissing.
+void predict_rows(MeasuredRows& rows, const std::function<void(std::size_t row, const RowPoint& point)>& predict,
+                  Points* points, std::string_view what);
 
 // Rows of groups that were left out of a fit, each predicted by the constants that the other groups give.
 template <class Constants>

@@ -154,7 +154,16 @@ void add_overlaps(const workload::KinetoFacts& recorded, const experiment::Run& 
   replayed.facts["overlap_replayed"] = seconds(time_on_device(run, RankId{0})) / replayed.seconds;
 }
 
-Prediction replay(const TraceTable& table, const fs::path& data, const ConfigFiles& files) {
+// Stands for the table and the contents of its files: the experiment names folders that go away.
+std::string key_of_replay(const TraceTable& table, const fs::path& data) {
+  std::vector<std::string> files;
+  for (const std::string& name : table.traces) files.push_back((data / name).string());
+  return key_of(fmt::format("validate {} {}", table.name, table.step.value_or(Duration::zero()).count()),
+                table.experiment, files);
+}
+
+Prediction replay(const TraceTable& table, const fs::path& data, const ConfigFiles& files,
+                  const experiment::RunProgress& progress) {
   const ScratchFolder scratch;
   std::string skipped;
   const std::vector<std::string> traces = trace_files(table, data, scratch, skipped);
@@ -164,7 +173,7 @@ Prediction replay(const TraceTable& table, const fs::path& data, const ConfigFil
   diagnostics.throw_if_errors();
   const experiment::Experiment experiment =
       experiment::read_experiment(table.where.file, std::move(root), files, diagnostics);
-  const experiment::Run run = experiment::run_experiment(experiment, true, diagnostics);
+  const experiment::Run run = experiment::run_experiment(experiment, true, diagnostics, progress);
   workload::KinetoFacts recorded;
   Diagnostics repeated;  // the run has them
   const bool profiles = table.prefix.empty();
@@ -215,11 +224,16 @@ void read_table(Section& section, TraceTable& table) {
 }
 
 MeasuredRows validate_traces(std::span<const TraceTable> tables, const fs::path& data, const ConfigFiles& files,
-                             const WorkProgress& progress) {
+                             Points* points) {
   MeasuredRows traces;
   for (const TraceTable& table : tables) traces.push_back({&table, 0, table.name, table.title, table.where});
   predict_rows(
-      traces, [&](std::size_t trace) { return replay(tables[trace], data, files); }, progress);
+      traces,
+      [&](std::size_t trace, const RowPoint& point) {
+        const auto key = [&] { return key_of_replay(tables[trace], data); };
+        point.answer(key, [&] { return replay(tables[trace], data, files, point.progress()); });
+      },
+      points, "traces");
   for (Measured& trace : traces) trace.scored = !is_skipped(trace);
   return traces;
 }
@@ -230,7 +244,7 @@ Validated validate_replays(const ValidationRequest& request) {
   if (request.recordings.empty())
     return {fmt::format("Recorded steps: not replayed; {}, and --traces-from DIR names their folder\n", kNoRecordings)};
   const std::vector<TraceTable> tables = list_tables<TraceTable>(request.files);
-  const MeasuredRows traces = validate_traces(tables, request.recordings, request.files, request.progress_of("traces"));
+  const MeasuredRows traces = validate_traces(tables, request.recordings, request.files, request.points);
   refuse_missing(traces, request.recordings);
   return {trace_validation_text(traces), traces_json(traces)};
 }

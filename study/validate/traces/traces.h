@@ -42,7 +42,7 @@ void read_table(Section& section, TraceTable& table);
 // world, each from when its last rank had come, "calls_measured_s" and "calls_simulated_s"; and "overlap_measured" and
 // "overlap_replayed", time of all operations of a rank's device for each second of its step, 0 where not known.
 MeasuredRows validate_traces(std::span<const TraceTable> tables, const std::filesystem::path& data,
-                             const ConfigFiles& files, const WorkProgress& progress = {});
+                             const ConfigFiles& files, Points* points = nullptr);
 bool is_skipped(const Measured& trace);
 
 // Says why there are no recordings beside the program.

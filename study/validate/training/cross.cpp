@@ -278,7 +278,7 @@ std::vector<double> fit_training(std::span<const TrainingConstant> constants, st
 
 Validated validate_jobs(const ValidationRequest& request) {
   const std::vector<TrainingTable> tables = tables_of<TrainingTable>(request);
-  const TrainingValidation validation = validate_training(tables, request.files, request.progress_of("jobs"));
+  const TrainingValidation validation = validate_training(tables, request.files, request.points);
   Validated answer{
       training_validation_text(validation, request.details), to_json(validation),
       AccuracySection{"training", "Training: time of an iteration", "runs", training_families(validation.rows)}};

@@ -105,15 +105,18 @@ std::vector<std::string> software_of(const MeasuredGroup& family) {
 }
 
 TrainingValidation validate_training(std::span<const TrainingTable> tables, const ConfigFiles& files,
-                                     const WorkProgress& progress) {
+                                     Points* points) {
   TrainingValidation validation{scored_rows(tables), {}, {}};
   predict_rows(
       validation.rows,
-      [&](std::size_t i) {
+      [&](std::size_t i, const RowPoint& point) {
         Diagnostics diagnostics;
-        return predict(read_training_case(validation.rows[i], files, diagnostics));
+        const TrainingCase one = read_training_case(validation.rows[i], files, diagnostics);
+        const auto key = [&] { return key_of(fmt::format("validate {} {}", one.measured, one.row->memory.value_or(Bytes(0)).count()),
+                        one.experiment, {}); };
+        point.answer(key, [&] { return predict(one, point.progress()); });
       },
-      progress);
+      points, "jobs");
   validation.software = software_of(validation.rows, files);
   for (const TrainingTable& table : tables)
     if (!table.scored) validation.not_scored.push_back(&table);
@@ -164,12 +167,12 @@ void check_training_table(const std::string& file, const std::vector<std::string
   if (!diagnostics.has_errors()) check_training_rows(table, files, diagnostics);
 }
 
-Prediction predict(const TrainingCase& one) {
+Prediction predict(const TrainingCase& one, const experiment::RunProgress& progress) {
   try {
     Diagnostics memory;
     const bool fits = experiment::check_memory(one.experiment, true, memory);
     Diagnostics diagnostics;
-    const experiment::Run run = experiment::run_experiment(one.experiment, true, diagnostics);
+    const experiment::Run run = experiment::run_experiment(one.experiment, true, diagnostics, progress);
     const std::vector<report::Part> parts = report::mean_parts(run.result);
     Prediction prediction{seconds(report::iteration_time(run.result)),
                           one.measured,

@@ -46,7 +46,7 @@ void check_training_rows(const TrainingTable& table, const ConfigFiles& files, D
 // it ran with, "mfu", "bound_by" (the largest part of the iteration), "fits_memory" (as Orrery counts it), and
 // "measured_memory_bytes" and "predicted_memory_bytes" of the fullest device where memory was published. InputError as
 // above.
-Prediction predict(const TrainingCase& one);
+Prediction predict(const TrainingCase& one, const experiment::RunProgress& progress = {});
 
 // The rows of families together, those of the first collection first; a group is a family.
 std::vector<MeasuredGroup> training_families(const MeasuredRows& rows);
@@ -71,7 +71,7 @@ struct TrainingValidation {
 // Simulates every row of every scored table, several at a time. `tables` are sorted and outlive the result. InputError
 // with the first row that is wrong.
 TrainingValidation validate_training(std::span<const TrainingTable> tables, const ConfigFiles& files,
-                                     const WorkProgress& progress = {});
+                                     Points* points = nullptr);
 
 Validated validate_jobs(const ValidationRequest& request);
 void check_training_table(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
