@@ -50,6 +50,8 @@ workload:
 """
 NOISE = ["--set", "perturb={jitter: {sigma: 1 %}}"]
 PLANS = ["--fix", "tensor=8", "--fix", "micro=1", "--fix", "recompute=none", "--fix", "virtual_stages=1"]
+TABLES = [word for name in ("internevo", "bert-2021", "bert-2020")
+          for word in ("--training-table", str(SOURCE / "configs" / "validation" / "training" / f"{name}.yaml"))]
 # The command, and how many points it has at least. The one point of `goodput` takes half a second.
 STUDIES = {
     "explain": (["explain", "job.yaml"], 15),
@@ -58,6 +60,7 @@ STUDIES = {
     "sizes": (["search", "job.yaml", *PLANS, "--vary", "nodes=2,4", "--best", "3"], 15),
     "goodput": (["goodput", "job.yaml", *NOISE, "--nodes", "128", "--set", "workload.batch.global=4096", "--mtbf", "50000 h",
                  "--restart", "10 min", "--checkpoint-time", "30 s"], 1),
+    "validate": (["validate", *TABLES], 40),
 }
 
 
