@@ -49,6 +49,20 @@ std::string time_text(double seconds) {
                           : fmt::format("{:.0f} h", seconds / 3600);
 }
 
+// Says that an answer in the chosen format, whose lines all have an end, is nothing but comments, since it has no
+// table.
+void warn_without_table(std::string_view formatted) {
+  const report::TableFormat format = report::table_format();
+  const char comment = format == report::TableFormat::kCsv ? '#' : format == report::TableFormat::kLatex ? '%' : '\0';
+  if (comment == '\0' || formatted.empty()) return;
+  for (std::size_t at = 0; at < formatted.size(); at = formatted.find('\n', at) + 1)
+    if (formatted[at] != comment && formatted[at] != '\n') return;
+  spdlog::warn(
+      "--format: warning: this answer has no table: all of it is comments of {}\n"
+      "  hint: --json FILE writes an answer for other programs",
+      report::kTableFormatNames[static_cast<std::size_t>(format)]);
+}
+
 }  // namespace
 
 std::string size_text(std::uint64_t bytes) {
@@ -217,11 +231,13 @@ void Outputs::check(std::span<const std::string> files, FolderUse use) const {
 
 void Outputs::give(const Answer& answer) const {
   if (!json.empty()) write_json(json, answer.document);
+  const std::string text = report::in_table_format(answer.text);
+  warn_without_table(text);
   if (!out.empty()) {
     write_json(out + "/result.json", answer.document);
-    write_file(out + "/" + answer.text_name, report::in_table_format(answer.text));
+    write_file(out + "/" + answer.text_name, text);
   }
-  if (json != "-") print_text(report::in_table_format(answer.text));
+  if (json != "-") print_text(text);
   if (wants_page() && answer.page) write_file(html, report::page_text(answer.page->title, answer.page->data));
 }
 

@@ -13,7 +13,7 @@
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 #include "core/suggest.h"
-#include "report/parts.h"
+#include "report/figures.h"
 #include "workload/training/layers/layer_program.h"
 
 namespace orrery::cli {
@@ -23,21 +23,18 @@ using Json = nlohmann::ordered_json;
 
 std::string exposed_name(std::string_view family) { return fmt::format("exposed.{}_s", family); }
 
-// Of an iteration, mean over ranks; those that a job of its kind may have, but this one has not, are zero.
-std::map<std::string, double> parts_of(const report::Result& result) {
-  std::map<std::string, double> parts = {{"compute_s", 0}, {"bubble_s", 0}, {"wait_s", 0}, {"idle_s", 0}};
+// Figures that the document of a run has not, and parts of an iteration by family, mean over ranks; those that a job of
+// its kind may have, but this one has not, are zero.
+std::map<std::string, Json> figures_beside(const report::Result& result) {
+  const report::FigureSource source = report::figure_source(result);
+  std::map<std::string, Json> beside;
+  for (const auto& [name, value] : report::figure_values(source)) beside[name] = report::to_json(value);
   for (std::size_t family = 0; family < workload::kGroupFamilyCount; ++family)
-    parts[exposed_name(workload::name_of(static_cast<workload::GroupFamily>(family)))] = 0;
-  parts[exposed_name("pipeline")] = 0;
-  for (const report::Part& part : report::mean_parts(result)) {
-    const bool computes = part.kind == report::PartKind::kCompute || part.kind == report::PartKind::kHost ||
-                          part.kind == report::PartKind::kMemory;
-    const std::string name = part.kind == report::PartKind::kCommunication ? exposed_name(part.family)
-                             : computes                                    ? "compute_s"
-                                                                           : report::short_name(part) + "_s";
-    parts[name] += part.seconds / static_cast<double>(result.iterations);
-  }
-  return parts;
+    beside[exposed_name(workload::name_of(static_cast<workload::GroupFamily>(family)))] = 0.0;
+  beside[exposed_name("pipeline")] = 0.0;
+  for (const report::Part& part : source.parts)
+    if (part.kind == report::PartKind::kCommunication) beside[exposed_name(part.family)] = part.seconds;
+  return beside;
 }
 
 // What stands there in the document; null where nothing does.
@@ -65,11 +62,12 @@ std::string text_of(const Json& value, bool as_csv) {
 }
 
 [[noreturn]] void refuse_unknown(const std::string& name, const Json& document,
-                                 const std::map<std::string, double>& parts) {
+                                 const std::map<std::string, Json>& beside) {
   std::vector<std::string> names;
   for (const auto& [key, value] : document.items())
     if (value.is_primitive()) names.push_back(key);
-  for (const auto& [key, value] : parts) names.push_back(key);
+  for (const auto& [key, value] : beside)
+    if (!document.contains(key)) names.push_back(key);
   throw InputError({"--print"}, fmt::format("unknown figure '{}'", printable(name, 60)), suggestion(name, names));
 }
 
@@ -77,17 +75,17 @@ std::string text_of(const Json& value, bool as_csv) {
 
 std::string printed_figures(const std::vector<std::string>& names, bool as_csv, const Json& document,
                             const report::Result& result) {
-  const std::map<std::string, double> parts = parts_of(result);
+  const std::map<std::string, Json> beside = figures_beside(result);
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
     Json value;
-    if (const auto part = parts.find(name); part != parts.end())
-      value = part->second;
+    if (const auto figure = beside.find(name); figure != beside.end())
+      value = figure->second;
     else if (const Json* found = name.empty() ? nullptr : find(document, name))
       value = *found;
     else
-      refuse_unknown(name, document, parts);
+      refuse_unknown(name, document, beside);
     if (value.is_structured())
       throw InputError({"--print"}, fmt::format("'{}' is not one figure but several", printable(name, 60)),
                        "--json prints all of it");

@@ -11,11 +11,9 @@
 
 namespace orrery::cli {
 
-// By name: a key of the result's document, "memory.peak_bytes" or "breakdown.0.finish_s" within another; or, as in the
-// points.csv of a sweep, a part of an iteration, mean over ranks: "compute_s", "bubble_s", "wait_s", "idle_s",
-// "exposed.tensor_s". One line of comma-separated values as CSV, else a line each with its name. InputError, which
-// names
-// --print.
+// Figures by name: a key of the result's document, "memory.peak_bytes" or "breakdown.0.finish_s" within another; a
+// figure as points.csv of a sweep has it (report/figures.h); or exposed communication, "exposed.tensor_s". One line of
+// comma-separated values as CSV, else a line each with its name. InputError, which names --print.
 std::string printed_figures(const std::vector<std::string>& names, bool as_csv, const nlohmann::ordered_json& document,
                             const report::Result& result);
 

@@ -7,6 +7,7 @@
 
 #include "core/config/config.h"
 #include "core/version.h"
+#include "report/figures.h"
 #include "report/parts.h"
 #include "report/result.h"
 
@@ -71,25 +72,11 @@ Json links_json(const std::vector<LinkClassUse>& links) {
   return list;
 }
 
-Json memory_json(const TrainingFigures& figures) {
-  Json by = Json::object();
+Json memory_json(const FigureSource& source) {
+  Json json = Json::object();
+  put_figures(FigureGroup::kMemory, source, json);
   for (std::size_t use = 0; use < workload::kMemoryUseCount; ++use)
-    by[workload::name_of(static_cast<workload::MemoryUse>(use))] = figures.memory.by[use].count();
-  return {{"peak_bytes", figures.memory.total().count()},
-          {"in_use_bytes", figures.memory.in_use().count()},
-          {"capacity_bytes", figures.capacity.count()},
-          {"rank", index_of(figures.fullest)},
-          {"by", std::move(by)}};
-}
-
-Json run_json(const TrainingRun& run, bool has_tokens) {
-  Json json = {{has_tokens ? "tokens" : "samples", run.tokens},
-               {"time_s", run.seconds},
-               {"days", run.seconds / kDay},
-               {"device_days", run.device_hours / 24},
-               {"device_years", run.device_hours * 3600 / kYear}};
-  if (run.kilowatt_hours) json["energy_kwh"] = *run.kilowatt_hours;
-  if (run.cost) json["cost"] = *run.cost;
+    json["by"][workload::name_of(static_cast<workload::MemoryUse>(use))] = source.training->memory.by[use].count();
   return json;
 }
 
@@ -114,16 +101,14 @@ Json kernels_json(const TrainingFigures& figures) {
   return kernels;
 }
 
-void add_training(const TrainingFigures& figures, Json& document) {
-  document["mfu"] = figures.mfu;
-  document["mfu_all_devices"] = figures.mfu_all_devices;
-  document[figures.has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] = figures.tokens_per_s_per_gpu;
-  document["model_tflops_per_gpu"] = figures.model_tflops_per_gpu;
+void add_training(const FigureSource& source, Json& document) {
+  const TrainingFigures& figures = *source.training;
+  put_figures(FigureGroup::kTraining, source, document);
   for (const WeightAge& age : figures.ages)
     document["weight_age"].push_back({{"rank", index_of(age.rank)}, {"mean", age.mean}, {"most", age.most}});
-  if (figures.run) document["training_run"] = run_json(*figures.run, figures.has_tokens);
+  if (figures.run) put_figures(FigureGroup::kWholeTraining, source, document["training_run"]);
   if (!figures.kernels.empty()) document["kernels"] = kernels_json(figures);
-  if (figures.has_measured_kernels) document["measured_kernels"] = measured_share(figures);
+  put_figures(FigureGroup::kKernels, source, document);
 }
 
 Json job_json(const JobFigures& job) {
@@ -138,8 +123,9 @@ Json job_json(const JobFigures& job) {
                {"slowdown", job.slowdown()},
                {"finish_s", seconds(job.finish)}};
   if (job.training) {
-    add_training(*job.training, json);
-    json["memory"] = memory_json(*job.training);
+    const FigureSource source{job.together, &*job.training};
+    add_training(source, json);
+    json["memory"] = memory_json(source);
   }
   return json;
 }
@@ -198,7 +184,9 @@ Json culprits_json(const std::vector<Culprit>& culprits) {
 Json to_json(const Result& result, bool deterministic) {
   Json document = {{"schema", "orrery.result/1"}, {"version", kVersion}, {"experiment", to_json(result.experiment)}};
   if (result.source) document["provenance"] = source_json(*result.source, deterministic);
-  document["iteration_time_s"] = seconds(iteration_time(result));
+  const FigureSource source{iteration_time(result), result.training ? &*result.training : nullptr,
+                            result.call ? &*result.call : nullptr};
+  put_figures(FigureGroup::kAll, source, document);
   if (result.interval) document["interval"] = interval_json(*result.interval);
   document["ranks"] = result.class_of_rank.size();
   document["cluster_devices"] = result.devices;
@@ -209,12 +197,10 @@ Json to_json(const Result& result, bool deterministic) {
   if (result.iterations > 1 || result.initial > Duration::zero()) {
     document["total_time_s"] = seconds(result.finish);  // which the breakdown sums to
   }
-  if (result.training) add_training(*result.training, document);
-  if (result.call) {
+  if (result.training) add_training(source, document);
+  if (result.call)
     document["collective"] = {{"operation", result.call->operation}, {"bytes", result.call->size.count()}};
-    document["algbw_GBps"] = result.call->algorithm_bandwidth * 1e-9;
-    document["busbw_GBps"] = result.call->bus_bandwidth * 1e-9;
-  }
+  put_figures(FigureGroup::kCall, source, document);
   if (!result.jobs.empty()) add_jobs(result, document);
   Json breakdown = Json::array();
   std::vector<std::vector<std::size_t>> ranks(result.classes.size());
@@ -222,7 +208,7 @@ Json to_json(const Result& result, bool deterministic) {
     ranks[result.class_of_rank[rank]].push_back(rank);
   for (std::size_t i = 0; i < result.classes.size(); ++i) breakdown.push_back(breakdown_json(result, i, ranks[i]));
   document["breakdown"] = std::move(breakdown);
-  if (result.training) document["memory"] = memory_json(*result.training);
+  if (result.training) document["memory"] = memory_json(source);
   document["links"] = links_json(result.links);
   if (result.busiest_link)
     document["busiest_link"] = {{"name", result.busiest_link->name}, {"busy", result.busiest_link->busy}};

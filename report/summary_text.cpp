@@ -10,6 +10,7 @@
 
 #include "core/config/quantity_text.h"
 #include "core/error.h"
+#include "report/figures.h"
 #include "report/parts.h"
 #include "report/result.h"
 #include "report/table.h"
@@ -144,13 +145,19 @@ std::string ages_text(const std::vector<WeightAge>& ages) {
   return fmt::format("age of weights in updates, mean (most): {}\n", fmt::join(parts, ", "));
 }
 
-// What a training job is judged by, and whether it fits.
-std::string training_text(const TrainingFigures& figures, std::uint32_t devices) {
+// "MFU 38.0 %, 376.0 model TFLOP/s and 3501.5 tokens/s per device".
+std::string pace_text(const TrainingFigures& figures, std::uint32_t devices) {
+  const FigureValues values = figure_values({{}, &figures});
   std::string text = "MFU " + share(figures.mfu, 1);
   if (figures.mfu_all_devices < figures.mfu)
     text += fmt::format(" of the devices in use ({} of all {})", share(figures.mfu_all_devices, 1), devices);
-  text += fmt::format(", {:.1f} model TFLOP/s and {:.1f} {}/s per device   ({})\n", figures.model_tflops_per_gpu,
-                      figures.tokens_per_s_per_gpu, figures.has_tokens ? "tokens" : "samples", figures.job);
+  return text + fmt::format(", {} model TFLOP/s and {} per device", column_text(values, "tflops"),
+                            column_text(values, "throughput"));
+}
+
+// What a training job is judged by, and whether it fits.
+std::string training_text(const TrainingFigures& figures, std::uint32_t devices) {
+  std::string text = fmt::format("{}   ({})\n", pace_text(figures, devices), figures.job);
   if (!figures.ages.empty()) text += ages_text(figures.ages);
   if (figures.run) text += run_text(*figures.run, figures.has_tokens);
   std::vector<std::string> parts;
@@ -208,7 +215,8 @@ std::string kernels_text(const TrainingFigures& figures) {
 }
 
 std::string job_table(const std::vector<JobFigures>& jobs) {
-  std::vector<std::string> names, ranks, devices, nodes, ratios, mfu, paces, workloads;
+  std::vector<std::string> names, ranks, devices, nodes, ratios, paces, workloads;
+  std::vector<FigureValues> values;
   std::vector<Duration> alone, together, finishes;
   for (const JobFigures& job : jobs) {
     names.push_back(printable(job.name, 24));
@@ -219,10 +227,8 @@ std::string job_table(const std::vector<JobFigures>& jobs) {
     together.push_back(job.together);
     finishes.push_back(job.finish.time_since_epoch());
     ratios.push_back(fmt::format("{:.3f}", job.slowdown()));
-    mfu.push_back(job.training ? share(job.training->mfu, 1) : "-");
-    paces.push_back(job.training ? fmt::format("{:.1f} {}/s", job.training->tokens_per_s_per_gpu,
-                                               job.training->has_tokens ? "tokens" : "samples")
-                                 : "-");
+    values.push_back(job.training ? figure_values({job.together, &*job.training}) : FigureValues());
+    paces.push_back(column_text(values.back(), "throughput"));
     workloads.push_back(job.workload);
   }
   Table table;
@@ -234,7 +240,12 @@ std::string job_table(const std::vector<JobFigures>& jobs) {
   table.column_of("together", in_one_unit(together));
   table.column_of("ratio", ratios);
   table.column_of("done after", in_one_unit(finishes));
-  table.column_of("MFU", mfu);
+  for (const Figure* figure : keyed_figures()) {
+    if (!figure->is_default || figure->group != FigureGroup::kTraining) continue;
+    std::vector<std::string> cells;
+    for (const FigureValues& one : values) cells.push_back(column_text(one, figure->column_name()));
+    table.column_of(std::string(figure->heading), cells);
+  }
   table.column_of("per device", paces);
   table.column_of("workload", workloads, Table::Align::kLeft);
   return table.text();
@@ -332,11 +343,7 @@ std::string folded_to_screen(std::string_view text) {
 
 // What the training is, how fast, how dear, and how full the fullest device is.
 std::string training_lines(const TrainingFigures& figures, std::uint32_t devices) {
-  std::string text = "MFU " + share(figures.mfu, 1);
-  if (figures.mfu_all_devices < figures.mfu)
-    text += fmt::format(" of the devices in use ({} of all {})", share(figures.mfu_all_devices, 1), devices);
-  text += fmt::format(", {:.1f} model TFLOP/s and {:.1f} {}/s per device\n", figures.model_tflops_per_gpu,
-                      figures.tokens_per_s_per_gpu, figures.has_tokens ? "tokens" : "samples");
+  std::string text = pace_text(figures, devices) + "\n";
   if (figures.run) text += run_text(*figures.run, figures.has_tokens);
   return text + fmt::format("memory {} of {} on rank {}, the fullest; with libraries about {}\n",
                             rounded(figures.memory.total()), rounded(figures.capacity), index_of(figures.fullest),

@@ -26,8 +26,18 @@
 #include "experiment/schema.h"
 #include "experiment/sections.h"
 #include "network/fabric/topology.h"
+#include "report/documents/documents.h"
+#include "report/figures.h"
 #include "report/table.h"
+#include "study/benchmark/study.h"
+#include "study/compare/compare.h"
+#include "study/explain/explain.h"
+#include "study/goodput/study.h"
+#include "study/search/search.h"
+#include "study/seeds/seeds.h"
+#include "study/sweep/columns.h"
 #include "study/sweep/file.h"
+#include "study/sweep/sweep.h"
 #include "workload/training/layers/model_layers.h"
 
 namespace orrery::cli {
@@ -207,6 +217,39 @@ Json key_list(const ConfigFiles& files) {
   return items;
 }
 
+// Figures of results, and other columns of tables of sweeps.
+Listing figure_list() {
+  Listing listing;
+  listing.about = "meaning";
+  const auto add_row = [&](const std::string& name, const std::string& column, const std::string& unit,
+                           const std::string& best, const std::string& meaning) {
+    add(listing, name,
+        {{"column", "column", column, column.empty() ? "-" : column},
+         {"unit", "unit", unit, unit.empty() ? "-" : unit},
+         {"best", "best", best, best.empty() ? "-" : best}},
+        meaning);
+  };
+  for (const report::Figure& figure : report::figures())
+    add_row(figure.name(), std::string(figure.column_name()), std::string(name_of(figure.unit)),
+            std::string(name_of(figure.better)), std::string(figure.meaning));
+  for (const study::SweepColumn& column : study::sweep_columns())
+    if (!column.is_figure) add_row("", column.name, "text", "", column.meaning);
+  return listing;
+}
+
+// Of commands whose keys are declared.
+std::vector<report::Document> documents() {
+  return {report::result_document(),    study::sweep_document(),       study::search_document(),
+          study::comparison_document(), study::explanation_document(), study::collective_document(),
+          study::seeds_document(),      study::goodput_document(),     report::error_document()};
+}
+
+// A text that is its own form, and the same as data.
+Answer document_answer(Json document) {
+  std::string text = document.dump(2) + "\n";
+  return {std::move(text), std::move(document)};
+}
+
 struct Kind {
   const char* name;
   std::function<Answer(const ConfigFiles&)> answer;
@@ -228,6 +271,7 @@ std::vector<Kind> kinds() {
           shipped_kind("clusters", cluster_figures),
           shipped_kind("devices", device_figures),
           shipped_kind("dispatch"),
+          kind("figures", [](const ConfigFiles&) { return figure_list(); }),
           {"keys",
            [](const ConfigFiles& files) {
              return Answer{experiment::configuration_docs(files, study::describe_sweep(files)), key_list(files)};
@@ -237,17 +281,23 @@ std::vector<Kind> kinds() {
           shipped_kind("models", model_figures),
           shipped_kind("networks"),
           shipped_kind("nodes"),
+          {"result-schema", [](const ConfigFiles&) { return document_answer(report::documents_schema(documents())); }},
+          {"results",
+           [](const ConfigFiles&) {
+             return Answer{report::documents_text(documents()), report::documents_schema(documents())};
+           }},
           {"schema",
            [](const ConfigFiles& files) {
-             Json schema = experiment::configuration_schema(experiment::describe_configuration(files),
-                                                            study::describe_sweep(files));
-             std::string text = schema.dump(2) + "\n";
-             return Answer{std::move(text), std::move(schema)};
+             return document_answer(experiment::configuration_schema(experiment::describe_configuration(files),
+                                                                     study::describe_sweep(files)));
            }},
           shipped_kind("software"),
           shipped_kind("studies", study_figures),
           kind("topologies", [](const ConfigFiles&) { return topology_list(); })};
 }
+
+// Kinds that are printed as a document of another form.
+constexpr std::array<std::string_view, 4> kNoTables = {"keys", "result-schema", "results", "schema"};
 
 void list(const std::string& what, const Session& session) {
   if (what.empty()) {
@@ -258,7 +308,7 @@ void list(const std::string& what, const Session& session) {
   session.outputs.check();
   for (const Kind& kind : kinds()) {
     if (kind.name != what) continue;
-    if (what == "schema" || what == "keys") refuse_table_format(what);
+    if (std::ranges::count(kNoTables, what) > 0) refuse_table_format(what);
     Answer answer = kind.answer(session.files);
     answer.document = {{"schema", "orrery.list/1"}, {"what", what}, {"items", std::move(answer.document)}};
     session.outputs.give(answer);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "report/figures.h"
 #include "report/page/assets.h"
 
 namespace orrery::report {
@@ -62,6 +63,7 @@ std::string page_text(std::string_view title, const Json& data) {
   const std::vector<std::pair<std::string_view, std::string>> parts = {{"{{title}}", escaped(printable(title, 200))},
                                                                        {"{{style}}", joined(page::css())},
                                                                        {"{{data}}", script_json(data)},
+                                                                       {"{{figures}}", script_json(figures_json())},
                                                                        {"{{scripts}}", joined(page::scripts())}};
   std::string text;
   std::size_t from = 0;

@@ -4,6 +4,7 @@
 
 const page = {
   data: JSON.parse(document.getElementById("data").textContent),
+  figures: JSON.parse(document.getElementById("figures").textContent),  // as report/figures.h declares them
   root: document.getElementById("page"),
   kinds: {},
 };
@@ -154,6 +155,16 @@ function timeText(seconds) {
   if (size >= 1e-6) return `${Number((seconds * 1e6).toPrecision(4))} µs`;
   return `${Number((seconds * 1e9).toPrecision(4))} ns`;
 }
+function figureText(figure, value) {
+  if (figure.unit === "s") return timeText(value);
+  if (figure.unit === "share") return percent(value);
+  if (figure.unit === "B") return bytesText(value);
+  if (typeof value !== "number") return String(value);
+  const number = figure.unit ? value.toFixed(1) : String(Number(value.toPrecision(4)));
+  return figure.unit ? `${number} ${figure.unit}` : number;
+}
+// The cell of a table; empty, and the least, where there is no such figure.
+const figureCell = (figure, value) => (value === undefined ? [-Infinity, ""] : [value, figureText(figure, value)]);
 const timeCell = (seconds) => [seconds, timeText(seconds)];
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 const shareCell = (share) => [share, percent(share)];

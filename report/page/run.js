@@ -22,7 +22,6 @@ function headline(result, parts) {
       `${result.ranks} ranks on ${result.cluster_devices} devices${device ? " " + device : ""}, ` +
           `${result.simulation.model} network, orrery ${result.version}`);
   const path = result.critical_path[0];
-  const rate = result.tokens_per_s_per_gpu ?? result.samples_per_s_per_gpu;
   const items = [[
     result.jobs ? `All ${result.jobs.length} jobs are done after` : "Iteration time", timeText(result.iteration_time_s),
     result.training_run ? `${result.training_run.days.toFixed(1)} days in all` : ""
@@ -33,12 +32,9 @@ function headline(result, parts) {
       `${percent(likely.share)} of comparable runs`, `${timeText(likely.low_s)} to ${timeText(likely.high_s)}`,
       `${likely.runs} of them: ${likely.of}` + (likely.beyond ? `; wide, for want of ${likely.beyond}` : "")
     ]);
-  if (result.mfu !== undefined) {
-    items.push(["MFU", percent(result.mfu), `${result.model_tflops_per_gpu.toFixed(1)} model TFLOP/s per device`]);
-    items.push([
-      result.tokens_per_s_per_gpu === undefined ? "Samples/s per device" : "Tokens/s per device", rate.toFixed(1), ""
-    ]);
-  }
+  for (const figure of page.figures)
+    if (figure.key !== "iteration_time_s" && result[figure.path] !== undefined)
+      items.push([figure.heading, figureText(figure, result[figure.path]), ""]);
   if (result.measured_kernels !== undefined)
     items.push(["Measured kernels", percent(result.measured_kernels), "of the time of all kernels; the rest is modelled"]);
   if (result.memory)

@@ -16,7 +16,9 @@ page.kinds.search = function search({document: found}) {
       `, ${found.simulated} were simulated` + (found.stopped ? " before it was stopped" : "") +
       (found.next_bound_s === undefined ? "" : `; none of the others takes less than ${timeText(found.next_bound_s)}`));
   const items = [["Best", timeText(best.iteration_time_s), nameOf(best)]];
-  if (best.mfu !== undefined) items.push(["MFU", percent(best.mfu), "of the best"]);
+  const columns = page.figures.filter((figure) => figure.is_of_plans && figure.is_default);
+  for (const figure of columns)
+    if (best[figure.key] !== undefined) items.push([figure.heading, figureText(figure, best[figure.key]), "of the best"]);
   if (found.given)
     items.push(["As given", timeText(found.given.iteration_time_s), PLAN_KEYS.map((key) => `${key} ${found.given.plan[key]}`).join(", ")]);
   cards(items);
@@ -29,10 +31,10 @@ page.kinds.search = function search({document: found}) {
     ]
   });
   table(
-      section("The best plans"), ["time", "lower bound", "MFU", "memory", ...keys, "largest part"],
+      section("The best plans"), ["time", "lower bound", ...columns.map(({heading}) => heading), "memory", ...keys, "largest part"],
       found.best.map((one) => [
         [one.iteration_time_s, timeText(one.iteration_time_s)], [one.bound_s, timeText(one.bound_s)],
-        [one.mfu ?? 0, percent(one.mfu ?? 0)], [one.memory_bytes, bytesText(one.memory_bytes)],
+        ...columns.map((figure) => figureCell(figure, one[figure.key])), [one.memory_bytes, bytesText(one.memory_bytes)],
         ...keys.map((key) => [one.plan[key], String(one.plan[key])]), one.parts[0].name]),
       "The best plans");
   if (found.refused.length)

@@ -17,8 +17,11 @@ page.kinds.sweep = function sweep({document: swept}) {
     ["Fastest", timeText(fastest.iteration_time_s), nameOf(fastest)],
     ["Slowest", timeText(slowest.iteration_time_s), nameOf(slowest)]
   ];
-  const most = points.reduce((best, point) => ((point.mfu ?? -1) > (best.mfu ?? -1) ? point : best));
-  if (most.mfu !== undefined) items.push(["Highest MFU", percent(most.mfu), nameOf(most)]);
+  const more = page.figures.find(({key, better}) => better === "more" && points.some((point) => point[key] !== undefined));
+  if (more) {
+    const most = points.reduce((best, point) => ((point[more.key] ?? -1) > (best[more.key] ?? -1) ? point : best));
+    items.push([`Highest ${more.heading}`, figureText(more, most[more.key]), nameOf(most)]);
+  }
   cards(items);
   curves(swept.axes, points, nameOf);
   if (points.some((point) => point.memory_peak_bytes > 0)) timeAgainstMemory(points, nameOf);
@@ -95,18 +98,15 @@ function timeAgainstMemory(points, nameOf) {
 function allPoints(axes, points) {
   const has = (key) => points.some((point) => point[key] !== undefined);
   const families = [...new Set(points.flatMap((point) => Object.keys(point.exposed_comm_s ?? {})))];
-  const columns = [["MFU", "mfu", percent], ["tokens/s per device", "tokens_per_s_per_gpu", (rate) => rate.toFixed(1)],
-                   ["memory", "memory_peak_bytes", bytesText], ["cost", "cost", String], ["compute", "compute_s", timeText],
-                   ["bubble", "bubble_s", timeText]].filter(([, key]) => has(key));
-  const cell = (value, text) => (value === undefined ? [-Infinity, ""] : [value, text(value)]);
+  const columns = page.figures.filter(({key}) => key !== "iteration_time_s" && has(key));
   table(
       section("Points", "The fastest first; a click on a heading sorts."),
-      ["point", ...axes.map((axis) => axis.name), "time", ...columns.map(([name]) => name),
-       ...families.map((family) => family + " exposed"), "bound by"],
+      ["point", ...axes.map((axis) => axis.name), "time", ...columns.map(({heading}) => heading),
+       ...families.map((family) => family + " exposed")],
       points.map((point) => [
         point.point, ...axes.map((axis) => point.settings[axis.name] ?? ""), timeCell(point.iteration_time_s),
-        ...columns.map(([, key, text]) => cell(point[key], text)),
-        ...families.map((family) => timeCell((point.exposed_comm_s ?? {})[family] ?? 0)), point.bound_by ?? ""]),
+        ...columns.map((figure) => figureCell(figure, point[figure.key])),
+        ...families.map((family) => timeCell((point.exposed_comm_s ?? {})[family] ?? 0))]),
       "Points");
 }
 

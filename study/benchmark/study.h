@@ -16,6 +16,7 @@
 #include "core/machine_kind.h"
 #include "core/units.h"
 #include "experiment/run.h"
+#include "report/documents/documents.h"
 #include "report/result.h"
 #include "study/benchmark/question.h"
 #include "study/benchmark/shares.h"
@@ -93,5 +94,6 @@ std::string side_by_side_text(std::span<const CollectiveTable> tables);
 
 // The JSON document "orrery.collective/1". With the fixed library, which has none, `protocol` is null.
 nlohmann::ordered_json to_json(const CollectiveTable& table);
+report::Document collective_document();
 
 }  // namespace orrery::study

@@ -163,4 +163,41 @@ nlohmann::ordered_json to_json(const CollectiveTable& table) {
   return document;
 }
 
+report::Document collective_document() {
+  using enum report::KeyType;
+  using report::DocumentKeys, report::maybe;
+  const DocumentKeys extreme = {{kWhole, "rank", ""}, {kNumber, "over_mean", "its bytes"}};
+  return {"orrery.collective/1",
+          "`collective --json`",
+          "`orrery calibrate` reads it as a log.",
+          {{kText, "op", ""},
+           {kWhole, "ranks", ""},
+           maybe({kMap,
+                  "shares",
+                  "with `--shares` or `--skew`",
+                  {{kMap, "most_sent", "", extreme}, {kMap, "most_received", "", extreme}}}),
+           {kList,
+            "rows",
+            "one for each size",
+            {{kWhole, "bytes", "the size, as nccl-tests counts it"},
+             {kNumber, "time_us", ""},
+             {kNumber, "algbw_GBps", "algorithm bandwidth, 10^9 bytes a second"},
+             {kNumber, "busbw_GBps", "bus bandwidth, 10^9 bytes a second"},
+             {kText, "algorithm", "that the library took"},
+             {kAny, "protocol", "likewise; null with the fixed library"},
+             {kText, "bound", "`latency` or a class of links"}}},
+           maybe({kList,
+                  "intervals",
+                  "[how sure](results.md#how-sure-it-is) the times of ranges of sizes are",
+                  {{kWhole, "from_bytes", ""},
+                   {kWhole, "to_bytes", ""},
+                   {kNumber, "low", "part of what is predicted"},
+                   {kNumber, "high", "likewise"},
+                   {kNumber, "share", "of comparable runs between these"},
+                   {kWhole, "runs", "how many comparable runs there are"},
+                   {kWhole, "families", "that these are of"},
+                   {kText, "of", "which kind of runs"},
+                   maybe({kText, "beyond", "what none of them had"})}})}};
+}
+
 }  // namespace orrery::study

@@ -294,6 +294,39 @@ nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs) {
   return document;
 }
 
+report::Document comparison_document() {
+  using enum report::KeyType;
+  using report::maybe;
+  return {
+      "orrery.comparison/1",
+      "`compare --json`",
+      "",
+      {{kList,
+        "runs",
+        "the experiments",
+        {{kText, "name", ""},
+         {kNumber, "time_s", ""},
+         {kNumber, "ratio", "to the first"},
+         {kMap, "parts_s", "mean over ranks", {{kNumber, "<PART>", ""}}},
+         maybe({kList,
+                "no_difference",
+                "of one that takes as long as the first",
+                {{kTexts, "keys", "that differ"},
+                 {kText, "reason", "that nothing comes of them"},
+                 {kText, "remedy", "may be empty"}}})}},
+       maybe({kList,
+              "settings",
+              "of two experiments",
+              {{kText, "key", ""}, {kText, "first", "`-` where it has no such key"}, {kText, "second", "likewise"}}}),
+       maybe({kList,
+              "operations",
+              "of two experiments, on the critical path, the largest difference first; each layer by itself",
+              {{kText, "what", ""},
+               {kNumber, "first_s", ""},
+               {kNumber, "second_s", ""},
+               {kNumber, "difference_s", ""}}})}};
+}
+
 std::optional<double> percent_above(Duration time, Duration other) {
   if (other <= Duration::zero()) return std::nullopt;
   return 100 * (seconds(time) / seconds(other) - 1);

@@ -11,6 +11,7 @@
 #include "core/config/tree.h"
 #include "core/units.h"
 #include "report/critical_path.h"
+#include "report/documents/documents.h"
 #include "report/result.h"
 #include "study/compare/no_difference.h"
 
@@ -52,6 +53,7 @@ std::string comparison_text(const std::vector<NamedResult>& runs);
 // The document "orrery.comparison/1": of each run its times in seconds, by part the mean over ranks, and the ratios to
 // the first run. Of two also `settings` and, with paths, `operations`, each by itself.
 nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs);
+report::Document comparison_document();
 
 // How many percent longer a time is than another; nothing where that is zero. As text "+4.3 %", or "-".
 std::optional<double> percent_above(Duration time, Duration other);

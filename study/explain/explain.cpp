@@ -27,15 +27,14 @@ void take_point(const Point& point, Variant& variant) {
     return;
   }
   variant.time = point.figures->iteration_time;
-  if (point.figures->training) variant.run = point.figures->training->run;
+  variant.run = report::whole_training(point.figures->values);
 }
 
 void take_base(const Point& base, Explanation& explanation) {
   throw_unless_ran(base);
   take_point(base, explanation.base);
   const PointFigures& figures = *base.figures;
-  if (figures.training) explanation.job = figures.training->job;
-  if (figures.call) explanation.job = fmt::format("{} of {}", figures.call->operation, rounded(figures.call->size));
+  explanation.job = figures.job;
   explanation.devices = fmt::format("{} on {} {}", counted(figures.ranks, "rank"), counted(figures.devices, "device"),
                                     printable(figures.device));
   explanation.computes_as_measured = figures.computes_as_measured;

@@ -13,6 +13,7 @@
 #include "core/config/tree.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "report/documents/documents.h"
 #include "report/result.h"
 #include "study/explain/resources.h"
 #include "study/points/points.h"
@@ -63,5 +64,6 @@ Explanation explain(const ExplainRequest& request, Points& points, const ConfigF
 std::string explanation_text(const Explanation& explanation);
 // The document "orrery.explain/1".
 nlohmann::ordered_json explanation_json(const Explanation& explanation);
+report::Document explanation_document();
 
 }  // namespace orrery::study

@@ -190,4 +190,33 @@ nlohmann::ordered_json explanation_json(const Explanation& explanation) {
   return document;
 }
 
+report::Document explanation_document() {
+  using enum report::KeyType;
+  using report::DocumentKeys, report::maybe;
+  const DocumentKeys run = {maybe({kNumber, "run_s", "of the whole training, with `workload.tokens`"}),
+                            maybe({kNumber, "cost", "likewise, with `workload.price`"})};
+  const DocumentKeys variant = report::joined({{{kTexts, "settings", "to be given to `--set`"},
+                                                maybe({kNumber, "iteration_time_s", ""}),
+                                                maybe({kNumber, "speedup", ""}),
+                                                maybe({kNumber, "saved_s", ""})},
+                                               run,
+                                               {maybe({kText, "refused", "why it was not simulated"})}});
+  return {
+      "orrery.explain/1", "`explain --json`", "",
+      report::joined(
+          {{{kNumber, "iteration_time_s", "of the experiment"},
+            {kTruth, "computes_as_measured", "durations of traces, which no device changes"}},
+           run,
+           {{kList,
+             "resources",
+             "what saves most first",
+             {{kText, "name", ""},
+              {kText, "now", ""},
+              {kTexts, "keys", ""},
+              {kNumber, "sensitivity", "d ln t / d ln r, from 1.1 times as much; null where that was not simulated"},
+              {kMap, "x1.1", "with 1.1 times as much", variant},
+              {kMap, "x2", "with twice as much", variant}}},
+            {kList, "changes", "other plans, the fastest first", report::joined({{{kText, "name", ""}}, variant})}}})};
+}
+
 }  // namespace orrery::study

@@ -12,6 +12,7 @@
 #include "core/config/tree.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "report/documents/documents.h"
 #include "study/goodput/goodput.h"
 #include "study/points/points.h"
 
@@ -68,5 +69,6 @@ std::string long_time_text(double seconds);
 std::string goodput_text(const Goodput& goodput);
 // The document "orrery.goodput/1".
 nlohmann::ordered_json goodput_json(const Goodput& goodput);
+report::Document goodput_document();
 
 }  // namespace orrery::study

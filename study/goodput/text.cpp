@@ -155,4 +155,42 @@ nlohmann::ordered_json goodput_json(const Goodput& goodput) {
   return document;
 }
 
+report::Document goodput_document() {
+  using enum report::KeyType;
+  using report::DocumentKeys, report::maybe;
+  const DocumentKeys simulated = {{kNumber, "goodput", ""}, {kWhole, "runs", "how many"},
+                                  {kNumber, "mean_s", ""},  {kNumber, "error_s", "of the mean"},
+                                  {kNumber, "p50_s", ""},   {kNumber, "p90_s", ""},
+                                  {kNumber, "p99_s", ""},   {kNumber, "failures", "mean"}};
+  const DocumentKeys interval = {
+      {kNumber, "iterations", "between checkpoints"},
+      {kNumber, "interval_s", ""},
+      {kNumber, "goodput", "share of the time that is useful"},
+      {kNumber, "checkpoints", ""},
+      {kNumber, "failures", ""},
+      maybe({kMap, "simulated", "runs of the whole training that were simulated, with `workload.tokens`", simulated})};
+  return {"orrery.goodput/1", "`goodput --json`", "",
+          report::joined({{{kNumber, "iteration_time_s", ""},
+                           {kWhole, "ranks", ""},
+                           {kWhole, "nodes", ""},
+                           {kText, "per", "what fails: a node, a device"},
+                           {kWhole, "units", "of these"},
+                           {kNumber, "unit_mtbf_s", "of one"},
+                           {kNumber, "mtbf_s", "of the job"},
+                           {kNumber, "checkpoint_time_s", ""},
+                           {kNumber, "restart_s", ""},
+                           maybe({kWhole, "checkpoint_bytes", ""}),
+                           {kNumber, "best_iterations", "between checkpoints"},
+                           {kNumber, "best_interval_s", ""},
+                           {kNumber, "daly_interval_s", ""},
+                           {kNumber, "young_interval_s", ""},
+                           {kNumber, "useful_s", ""},
+                           {kNumber, "expected_s", ""},
+                           maybe({kNumber, "tokens_per_day", ""}),
+                           maybe({kNumber, "effective_tokens_per_day", ""}),
+                           maybe({kNumber, "tokens", "of the whole training"})},
+                          interval,
+                          {{kList, "intervals", "others, and the one that was taken", interval}}})};
+}
+
 }  // namespace orrery::study

@@ -1,56 +1,27 @@
 // SPDX-License-Identifier: MIT
 #include "study/points/point.h"
 
-#include <algorithm>
-#include <functional>
+#include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "network/fabric/fabric.h"
+#include "core/config/quantity_text.h"
 
 namespace orrery::study {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json to_json(const report::TrainingRun& run) {
-  Json json = {{"seconds", run.seconds}, {"device_hours", run.device_hours}};
-  if (run.kilowatt_hours) json["kilowatt_hours"] = *run.kilowatt_hours;
-  if (run.cost) json["cost"] = *run.cost;
-  return json;
-}
-
-report::TrainingRun run_of(const Json& json) {
-  report::TrainingRun run;
-  run.seconds = json.at("seconds");
-  run.device_hours = json.at("device_hours");
-  if (json.contains("kilowatt_hours")) run.kilowatt_hours = json["kilowatt_hours"].get<double>();
-  if (json.contains("cost")) run.cost = json["cost"].get<double>();
-  return run;
-}
-
 Json to_json(const PointFigures& figures) {
   Json json = {{"time_ps", figures.iteration_time.count()},
                {"ranks", figures.ranks},
                {"devices", figures.devices},
                {"device", figures.device},
-               {"computes_as_measured", figures.computes_as_measured}};
-  if (figures.training) {
-    const report::TrainingFigures& training = *figures.training;
-    json["training"] = {{"job", training.job},
-                        {"mfu", training.mfu},
-                        {"tflops", training.model_tflops_per_gpu},
-                        {"rate", training.tokens_per_s_per_gpu},
-                        {"has_tokens", training.has_tokens},
-                        {"memory", Json::array()}};
-    for (const Bytes use : training.memory.by) json["training"]["memory"].push_back(use.count());
-    if (training.run) json["training"]["run"] = to_json(*training.run);
-  }
-  if (figures.call)
-    json["call"] = {{"operation", figures.call->operation},
-                    {"size", figures.call->size.count()},
-                    {"algorithm_bandwidth", figures.call->algorithm_bandwidth},
-                    {"bus_bandwidth", figures.call->bus_bandwidth}};
+               {"job", figures.job},
+               {"computes_as_measured", figures.computes_as_measured},
+               {"values", Json::object()}};
+  for (const auto& [name, value] : figures.values) json["values"][name] = report::to_json(value);
   for (const report::JobFigures& job : figures.jobs)
     json["jobs"].push_back(
         {{"name", job.name}, {"alone_ps", job.alone.count()}, {"together_ps", job.together.count()}});
@@ -68,25 +39,9 @@ PointFigures figures_in(const Json& json) {
   figures.ranks = json.at("ranks");
   figures.devices = json.at("devices");
   figures.device = json.at("device");
+  figures.job = json.at("job");
   figures.computes_as_measured = json.at("computes_as_measured");
-  if (json.contains("training")) {
-    const Json& stored = json["training"];
-    report::TrainingFigures& training = figures.training.emplace();
-    training.job = stored.at("job");
-    training.mfu = stored.at("mfu");
-    training.model_tflops_per_gpu = stored.at("tflops");
-    training.tokens_per_s_per_gpu = stored.at("rate");
-    training.has_tokens = stored.at("has_tokens");
-    for (std::size_t i = 0; i < training.memory.by.size(); ++i)
-      training.memory.by[i] = Bytes(stored.at("memory").at(i).get<std::int64_t>());
-    if (stored.contains("run")) training.run = run_of(stored["run"]);
-  }
-  if (json.contains("call")) {
-    const Json& call = json["call"];
-    figures.call =
-        report::CallFigures{call.at("operation").get<std::string>(), Bytes(call.at("size").get<std::int64_t>()),
-                            call.at("algorithm_bandwidth").get<double>(), call.at("bus_bandwidth").get<double>()};
-  }
+  for (const auto& [name, value] : json.at("values").items()) figures.values.emplace(name, report::value_of(value));
   if (json.contains("jobs"))
     for (const Json& stored : json["jobs"]) {
       report::JobFigures& job = figures.jobs.emplace_back();
@@ -134,35 +89,22 @@ std::vector<Problem> problems_of(const Json& list) {
   return problems;
 }
 
-std::vector<std::pair<std::string, double>> links_of(const report::Result& result) {
-  std::vector<std::pair<std::string, double>> links;
-  for (const report::LinkClassUse& use : result.links) {
-    const std::string name = network::without_direction(use.name);
-    const auto known = std::ranges::find(links, name, &std::pair<std::string, double>::first);
-    if (known != links.end())
-      known->second = std::max(known->second, use.most);
-    else
-      links.emplace_back(name, use.most);
-  }
-  std::erase_if(links, [](const auto& link) { return link.second <= 0; });
-  std::ranges::stable_sort(links, std::ranges::greater{}, &std::pair<std::string, double>::second);
-  return links;
-}
-
 }  // namespace
 
 PointFigures figures_of(const report::Result& result) {
-  PointFigures figures{report::iteration_time(result),
-                       result.training,
-                       result.call,
+  report::FigureSource source = report::figure_source(result);
+  PointFigures figures{source.iteration,
+                       report::figure_values(source),
                        result.jobs,
-                       report::mean_parts(result),
-                       links_of(result),
+                       std::move(source.parts),
+                       std::move(source.links),
                        result.class_of_rank.size(),
                        result.devices,
                        result.device,
+                       {},
                        result.computes_as_measured};
-  for (report::Part& part : figures.parts) part.seconds /= static_cast<double>(result.iterations);
+  if (result.training) figures.job = result.training->job;
+  if (result.call) figures.job = fmt::format("{} of {}", result.call->operation, rounded(result.call->size));
   return figures;
 }
 

@@ -12,7 +12,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/error.h"
-#include "report/parts.h"
+#include "report/figures.h"
 #include "report/result.h"
 
 namespace orrery::study {
@@ -20,15 +20,14 @@ namespace orrery::study {
 // Figures of a result that studies compare and keep.
 struct PointFigures {
   Duration iteration_time{};
-  std::optional<report::TrainingFigures> training;  // of an only job
-  std::optional<report::CallFigures> call;          // likewise
-  std::vector<report::JobFigures> jobs;             // if there are several
-  std::vector<report::Part> parts;                  // of an iteration, mean over ranks, largest first
-  // Utilisation of the busiest link of each class, without its direction, of those in use; the most utilised first.
-  std::vector<std::pair<std::string, double>> links;
+  report::FigureValues values;           // all that the table of figures declares
+  std::vector<report::JobFigures> jobs;  // if there are several
+  std::vector<report::Part> parts;       // of an iteration, mean over ranks, largest first
+  report::LinkShares links;
   std::size_t ranks = 0;
   std::uint32_t devices = 0;  // of the cluster, used or not
   std::string device{};       // name
+  std::string job{};          // of an only job: its model, software and kind of attention; or its collective and size
   bool computes_as_measured = false;
 };
 

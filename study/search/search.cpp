@@ -278,7 +278,7 @@ class Searcher {
         return;
       }
       found.time = point.figures->iteration_time;
-      if (point.figures->training) found.figures = *point.figures->training;
+      found.values = point.figures->values;
       found.parts = point.figures->parts;
     });
   }

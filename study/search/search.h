@@ -17,6 +17,8 @@
 #include "core/config/tree.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "report/documents/documents.h"
+#include "report/figures.h"
 #include "report/parts.h"
 #include "report/result.h"
 #include "study/constraint.h"
@@ -44,10 +46,13 @@ struct FoundPlan {
   Bytes in_use;                     // with libraries and what the allocator cannot use
   Duration bound{};                 // of an iteration, at least
   std::optional<Duration> time;     // if it was simulated
-  report::TrainingFigures figures;  // likewise
+  report::FigureValues values;      // likewise
   std::vector<report::Part> parts;  // likewise, of an iteration, mean over ranks
   std::string refusal;              // why it could not be, in a phrase
 };
+
+// Figures of plans that tables have.
+std::vector<const report::Figure*> plan_columns();
 
 // Infeasible plans, for one reason.
 struct RefusedPlans {
@@ -98,5 +103,6 @@ std::string text_of(const Plan& plan);
 std::string search_text(const Search& search);
 // The document "orrery.search/1".
 nlohmann::ordered_json search_json(const Search& search);
+report::Document search_document();
 
 }  // namespace orrery::study

@@ -24,7 +24,7 @@ const FoundPlan& best_of(const SizedSearch& size) { return size.search->found.fr
 double value_of(const SizedSearch& size, Objective objective, const std::string& file) {
   const FoundPlan& best = best_of(size);
   const double device_seconds = seconds(*best.time) * static_cast<double>(size.search->device_count);
-  const std::optional<report::TrainingRun>& run = best.figures.run;
+  const std::optional<report::TrainingRun> run = report::whole_training(best.values);
   switch (objective) {
     case Objective::kTime:
       return seconds(*best.time);
@@ -89,22 +89,24 @@ std::vector<SizedSearch> search_sizes(const SearchRequest& request, std::span<co
 
 std::string sizes_text(std::span<const SizedSearch> sizes) {
   report::Table table;
-  const bool has_run = sizes.front().has_best() && best_of(sizes.front()).figures.run;
-  for (const char* heading : {"nodes", "devices", "best time", "MFU", "per device"}) table.column(heading);
+  const bool has_run = sizes.front().has_best() && report::whole_training(best_of(sizes.front()).values);
+  for (const char* heading : {"nodes", "devices", "best time"}) table.column(heading);
+  for (const report::Figure* figure : plan_columns()) table.column(std::string(figure->heading));
+  table.column("per device");
   if (has_run)
     for (const char* heading : {"training", "device-hours", "cost", "energy kWh"}) table.column(heading);
   table.column("best plan", report::Table::Align::kLeft);
-  std::size_t columns = has_run ? 10 : 6;
+  const std::size_t columns = (has_run ? 9 : 5) + plan_columns().size();
   for (const SizedSearch& size : sizes) {
     std::vector<std::string> cells = {fmt::format("{}", size.nodes)};
     if (size.has_best()) {
       const FoundPlan& best = best_of(size);
-      cells.insert(cells.end(), {fmt::format("{}", size.search->device_count), rounded(*best.time),
-                                 fmt::format("{:.1f} %", 100 * best.figures.mfu),
-                                 fmt::format("{:.1f} {}/s", best.figures.tokens_per_s_per_gpu,
-                                             best.figures.has_tokens ? "tokens" : "samples")});
+      cells.insert(cells.end(), {fmt::format("{}", size.search->device_count), rounded(*best.time)});
+      for (const report::Figure* figure : plan_columns())
+        cells.push_back(report::column_text(best.values, figure->column_name()));
+      cells.push_back(report::column_text(best.values, "throughput"));
       if (has_run) {
-        const report::TrainingRun& run = *best.figures.run;
+        const report::TrainingRun run = report::whole_training(best.values).value_or(report::TrainingRun{});
         cells.insert(cells.end(), {report::days_text(run.seconds), fmt::format("{:.4g}", run.device_hours),
                                    plan_figure(run.cost), plan_figure(run.kilowatt_hours)});
       }
@@ -130,7 +132,7 @@ nlohmann::ordered_json sizes_json(std::span<const SizedSearch> sizes) {
       for (const char* key : {"device_count", "plans", "stopped", "fit", "simulated", "proven"})
         if (searched.contains(key)) one[key] = searched[key];
       if (size.has_best()) one["best"] = std::move(searched["best"][0]);
-      if (const auto run = size.has_best() ? best_of(size).figures.run : std::nullopt) {
+      if (const auto run = size.has_best() ? report::whole_training(best_of(size).values) : std::nullopt) {
         one["training_days"] = run->seconds / report::kDay;
         if (run->cost) one["cost"] = *run->cost;
         if (run->kilowatt_hours) one["energy_kwh"] = *run->kilowatt_hours;

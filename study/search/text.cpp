@@ -23,8 +23,6 @@ constexpr std::array kColumns = {PlanKey::kTensor,   PlanKey::kPipeline, PlanKey
 
 PlanKey key_at(std::size_t number) { return static_cast<PlanKey>(number); }
 
-std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
-
 std::string bound_by(const FoundPlan& plan) {
   if (plan.parts.empty()) return "-";
   return fmt::format("{} {:.0f} %", report::short_name(plan.parts.front()),
@@ -35,7 +33,9 @@ std::string bound_by(const FoundPlan& plan) {
 std::string plans_text(std::span<const FoundPlan> plans, bool numbered) {
   report::Table table;
   if (numbered) table.column("");
-  for (const char* heading : {"time", "lower bound", "MFU", "memory"}) table.column(heading);
+  for (const char* heading : {"time", "lower bound"}) table.column(heading);
+  for (const report::Figure* figure : plan_columns()) table.column(std::string(figure->heading));
+  table.column("memory");
   std::vector<PlanKey> keys;
   const Plan plain;
   for (const PlanKey key : kColumns)
@@ -48,7 +48,10 @@ std::string plans_text(std::span<const FoundPlan> plans, bool numbered) {
     const FoundPlan& one = plans[i];
     std::vector<std::string> cells;
     if (numbered) cells.push_back(fmt::format("{}", i + 1));
-    cells.insert(cells.end(), {rounded(*one.time), rounded(one.bound), percent(one.figures.mfu), rounded(one.memory)});
+    cells.insert(cells.end(), {rounded(*one.time), rounded(one.bound)});
+    for (const report::Figure* figure : plan_columns())
+      cells.push_back(report::column_text(one.values, figure->column_name()));
+    cells.push_back(rounded(one.memory));
     for (const PlanKey key : keys) cells.push_back(value_text(key, one.plan[key]));
     cells.push_back(bound_by(one));
     table.row(std::move(cells));
@@ -188,8 +191,9 @@ Json plan_json(const FoundPlan& one) {
   json["bound_s"] = seconds(one.bound);
   json["memory_bytes"] = one.memory.count();
   if (one.time) {
-    json["mfu"] = one.figures.mfu;
-    json[one.figures.has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] = one.figures.tokens_per_s_per_gpu;
+    for (const report::Figure* figure : report::keyed_figures())
+      if (const auto value = one.values.find(figure->key); figure->is_of_plans && value != one.values.end())
+        json[std::string(figure->key)] = report::to_json(value->second);
     json["parts"] = Json::array();
     for (const report::Part& part : one.parts)
       json["parts"].push_back({{"name", part.name}, {"seconds", part.seconds}});
@@ -198,6 +202,12 @@ Json plan_json(const FoundPlan& one) {
 }
 
 }  // namespace
+
+std::vector<const report::Figure*> plan_columns() {
+  std::vector<const report::Figure*> columns = report::keyed_figures();
+  std::erase_if(columns, [](const report::Figure* figure) { return !figure->is_of_plans || !figure->is_default; });
+  return columns;
+}
 
 std::string text_of(const Plan& plan) {
   const Plan plain;
@@ -272,6 +282,62 @@ Json search_json(const Search& search) {
                                    {"reason", one.reason},
                                    {"first", plan_json({one.first, {}, {}, {}, {}, {}, {}, {}})["plan"]}});
   return document;
+}
+
+report::Document search_document() {
+  using enum report::KeyType;
+  using report::DocumentKeys, report::maybe;
+  const report::DocumentKey plan{kMap, "plan", "", {{kAny, "<KEY>", "as `run --set workload.parallel.KEY` has it"}}};
+  const DocumentKeys found = report::joined(
+      {{plan,
+        maybe({kNumber, "iteration_time_s", "of one that was simulated"}),
+        {kNumber, "bound_s", "which no plan of these degrees beats"},
+        {kWhole, "memory_bytes", "of the fullest rank"}},
+       report::plan_keys(),
+       {maybe({kList, "parts", "mean over ranks, largest first", {{kText, "name", ""}, {kNumber, "seconds", ""}}})}});
+  DocumentKeys best = found, given = found;
+  best.push_back({kTexts, "settings", "as `run --set` takes them"});
+  given.push_back({kWhole, "faster_plans", "that were simulated"});
+  given.push_back({kWhole, "faster_plans_at_most", "with those that may be, by their bounds"});
+  const DocumentKeys counts = {{kWhole, "device_count", ""},
+                               {kWhole, "plans", "that use all devices"},
+                               {kTruth, "stopped", "before the end"},
+                               {kWhole, "fit", "of them, the devices' memory"},
+                               {kWhole, "simulated", ""},
+                               {kWhole, "proven", "how many of the best are so without doubt"}};
+  const DocumentKeys size =
+      report::joined({{{kWhole, "nodes", ""}},
+                      maybe(counts),
+                      {maybe({kMap, "best", "", best}), maybe({kNumber, "training_days", "with `workload.tokens`"}),
+                       maybe({kNumber, "cost", "of the whole training"}), maybe({kNumber, "energy_kwh", "likewise"}),
+                       maybe({kText, "refusal", "why no plan was found"})}});
+  return {
+      "orrery.search/1",
+      "`search --json`",
+      "",
+      {{kText, "job", ""},
+       {kText, "devices", ""},
+       {kWhole, "device_count", ""},
+       {kWhole, "plans", "that use all devices"},
+       maybe({kTruth, "stopped", "before the end"}),
+       maybe({kTruth, "budget_spent", "though plans are left that may be among the best"}),
+       maybe({kWhole, "fit", "of the plans, the devices' memory"}),
+       {kWhole, "simulated", ""},
+       {kWhole, "most_memory_bytes", "that a plan may need"},
+       {kWhole, "proven", "how many of `best` are so without doubt"},
+       maybe({kNumber, "next_bound_s", "which no plan that was not simulated beats"}),
+       {kList, "best", "", best},
+       maybe({kMap, "interval", "[how sure](results.md#how-sure-it-is) the time of the best is",
+              report::interval_keys()}),
+       {kList, "others", "that were simulated", found},
+       maybe({kMap, "given", "the plan of the experiment", given}),
+       maybe({kText, "given_refusal", "why that is not compared"}),
+       {kList,
+        "refused",
+        "infeasible plans, by reason",
+        {{kWhole, "plans", "how many"}, {kText, "reason", ""}, {kMap, "first", "an example", {{kAny, "<KEY>", ""}}}}},
+       maybe({kWhole, "nodes", "with `--nodes`: of the best size"}),
+       maybe({kList, "sizes", "with `--nodes`: each size, the best first", size})}};
 }
 
 }  // namespace orrery::study

@@ -155,4 +155,17 @@ nlohmann::ordered_json seeds_json(const SeedDistribution& distribution) {
   return document;
 }
 
+report::Document seeds_document() {
+  using enum report::KeyType;
+  report::DocumentKeys keys = {{kNumber, "undisturbed_s", "without noise"}};
+  SeedDistribution any;
+  any.runs.emplace_back();
+  for (const auto& [name, time] : rows_of(any)) {
+    keys.push_back({kNumber, fmt::format("{}_s", name), "over seeds"});
+    keys.push_back(report::maybe({kNumber, fmt::format("{}_above_percent", name), "over the undisturbed time"}));
+  }
+  keys.push_back({kList, "runs", "", {{kTexts, "settings", ""}, {kNumber, "iteration_time_s", ""}}});
+  return {"orrery.seeds/1", "`run --seeds --json`", "", std::move(keys)};
+}
+
 }  // namespace orrery::study

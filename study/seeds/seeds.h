@@ -14,6 +14,7 @@
 #include "core/config/tree.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "report/documents/documents.h"
 #include "study/points/points.h"
 
 namespace orrery::study {
@@ -48,5 +49,6 @@ SeedDistribution simulate_seeds(const SeedsRequest& request, Points& points, con
 std::string seeds_text(const SeedDistribution& distribution);
 // The document "orrery.seeds/1".
 nlohmann::ordered_json seeds_json(const SeedDistribution& distribution);
+report::Document seeds_document();
 
 }  // namespace orrery::study

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The points of a sweep for programs: CSV and JSON.
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <set>
 
@@ -19,15 +18,19 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kPoint = "point", kError = "error";
-constexpr std::array<std::string_view, 6> kBefore = {"iteration_time_s",     "mfu",
-                                                     "tokens_per_s_per_gpu", "samples_per_s_per_gpu",
-                                                     "model_tflops_per_gpu", "memory_peak_bytes"};
-// Columns that are there where a point has them.
-constexpr std::array<std::string_view, 6> kOfSomeJobs = {"training_days", "device_years", "energy_kwh",
-                                                         "cost",          "algbw_GBps",   "busbw_GBps"};
-constexpr std::array<std::string_view, 8> kBehind = {"compute_s", "bubble_s",           "wait_s",
-                                                     "idle_s",    "busiest_link_class", "busiest_link_utilisation",
-                                                     "bound_by",  "bound_share"};
+
+// Where points.csv has a figure: at first, behind these where a point has it, or behind the exposed communication.
+enum class Place { kBefore, kWherePresent, kBehind };
+
+std::vector<std::string> columns_at(Place place) {
+  std::vector<std::string> columns;
+  for (const report::Figure* figure : report::keyed_figures()) {
+    const bool is_behind = figure->group == report::FigureGroup::kParts;
+    const Place its = is_behind ? Place::kBehind : figure->is_always_column() ? Place::kBefore : Place::kWherePresent;
+    if (its == place) columns.emplace_back(figure->key);
+  }
+  return columns;
+}
 
 // What one point says, by column; a column it has nothing for is left out.
 struct PointData {
@@ -38,54 +41,21 @@ struct PointData {
 };
 
 void add_figures(const SweepFigures& found, PointData& data) {
-  Json& figures = data.figures;
-  figures["iteration_time_s"] = seconds(found.iteration_time);
-  if (const auto& training = found.training) {
-    figures["mfu"] = training->mfu;
-    figures[training->has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] = training->tokens_per_s_per_gpu;
-    figures["model_tflops_per_gpu"] = training->model_tflops_per_gpu;
-    figures["memory_peak_bytes"] = training->memory.total().count();
-    if (const auto& run = training->run) {
-      figures["training_days"] = run->seconds / report::kDay;
-      figures["device_years"] = run->device_hours * 3600 / report::kYear;
-      if (run->kilowatt_hours) figures["energy_kwh"] = *run->kilowatt_hours;
-      if (run->cost) figures["cost"] = *run->cost;
-    }
-  }
-  if (found.call) {
-    figures["algbw_GBps"] = found.call->algorithm_bandwidth * 1e-9;
-    figures["busbw_GBps"] = found.call->bus_bandwidth * 1e-9;
-  }
+  const auto add = [&](Place place) {
+    for (const std::string& key : columns_at(place))
+      if (const auto value = found.values.find(key); value != found.values.end())
+        data.figures[key] = report::to_json(value->second);
+  };
+  add(Place::kBefore);
+  add(Place::kWherePresent);
   for (const report::JobFigures& job : found.jobs) {
     const std::string name = printable(job.name, SIZE_MAX);
-    figures["time_alone_" + name + "_s"] = seconds(job.alone);
-    figures["time_together_" + name + "_s"] = seconds(job.together);
+    data.figures["time_alone_" + name + "_s"] = seconds(job.alone);
+    data.figures["time_together_" + name + "_s"] = seconds(job.together);
   }
-  for (const char* key : {"compute_s", "bubble_s", "wait_s", "idle_s"}) figures[key] = 0.0;
-  double compute = 0;
-  for (const report::Part& part : found.parts) switch (part.kind) {
-      case report::PartKind::kCompute:
-      case report::PartKind::kHost:
-      case report::PartKind::kMemory:
-        compute += part.seconds;
-        break;
-      case report::PartKind::kCommunication:
-        data.exposed[printable(part.family, SIZE_MAX)] = part.seconds;
-        break;
-      case report::PartKind::kBubble:
-      case report::PartKind::kWait:
-      case report::PartKind::kIdle:
-        figures[report::short_name(part) + "_s"] = part.seconds;
-        break;
-    }
-  figures["compute_s"] = compute;
-  if (!found.links.empty()) {
-    figures["busiest_link_class"] = printable(found.links.front().first, SIZE_MAX);
-    figures["busiest_link_utilisation"] = found.links.front().second;
-  }
-  if (found.parts.empty() || found.iteration_time <= Duration::zero()) return;
-  figures["bound_by"] = printable(report::short_name(found.parts.front()), SIZE_MAX);
-  figures["bound_share"] = found.parts.front().seconds / seconds(found.iteration_time);
+  add(Place::kBehind);
+  for (const report::Part& part : found.parts)
+    if (part.kind == report::PartKind::kCommunication) data.exposed[printable(part.family, SIZE_MAX)] = part.seconds;
 }
 
 std::vector<PointData> data_of(const Sweep& sweep, std::span<const SweepPoint> points) {
@@ -167,19 +137,17 @@ bool is_point_column(std::string_view name) {
 
 std::vector<std::string> point_columns() {
   std::vector<std::string> columns = {std::string(kPoint), std::string(kError)};
-  for (const std::span<const std::string_view> part :
-       {std::span<const std::string_view>(kBefore), {kOfSomeJobs}, {kBehind}})
-    columns.insert(columns.end(), part.begin(), part.end());
+  for (const report::Figure* figure : report::keyed_figures()) columns.emplace_back(figure->key);
   return columns;
 }
 
 PointTable point_table(const Sweep& sweep, std::span<const SweepPoint> points) {
-  std::vector<std::string> before(kBefore.begin(), kBefore.end());
-  const std::vector<std::string> behind(kBehind.begin(), kBehind.end());
+  std::vector<std::string> before = columns_at(Place::kBefore);
+  const std::vector<std::string> behind = columns_at(Place::kBehind);
   const std::vector<PointData> data = data_of(sweep, points);
-  for (const std::string_view key : kOfSomeJobs)
+  for (const std::string& key : columns_at(Place::kWherePresent))
     if (std::ranges::any_of(data, [&](const PointData& point) { return point.figures.contains(key); }))
-      before.emplace_back(key);
+      before.push_back(key);
   for (const PointData& point : data)
     for (const auto& [key, value] : point.figures.items())
       if ((key.starts_with("time_alone_") || key.starts_with("time_together_")) && std::ranges::count(before, key) == 0)
@@ -244,6 +212,40 @@ Json sweep_json(const Sweep& sweep, std::span<const SweepPoint> points) {
   }
   if (sweep.layout.aggregated) document["aggregates"] = aggregates_json(sweep, points);
   return document;
+}
+
+report::Document sweep_document() {
+  using enum report::KeyType;
+  const auto settings = [] {
+    return report::DocumentKey{kMap, "settings", "value, or label, on each axis", {{kText, "<AXIS>", ""}}};
+  };
+  const report::DocumentKeys point = report::joined(
+      {{{kWhole, "point", "number from 1; the first axis is the slowest"}, settings()},
+       report::point_keys(),
+       report::maybe(report::DocumentKeys{
+           {kNumber, "time_alone_<JOB>_s", "of one iteration of each of several jobs"},
+           {kNumber, "time_together_<JOB>_s", "of one iteration of each of several jobs, beside the others"},
+           {kMap,
+            "exposed_comm_s",
+            "by kind of communication, mean over ranks; in points.csv `exposed_KIND_s`",
+            {{kNumber, "<KIND>", ""}}},
+           {kText, "error", "why the point has no figures"}})});
+  const report::DocumentKeys spread = {
+      {kNumber, "mean", ""}, {kNumber, "p50", ""}, {kNumber, "p99", ""}, {kNumber, "max", ""}};
+  return {"orrery.sweep/1",
+          "`sweep --json`",
+          "`points.csv` has the keys of `points[]` as columns, with one for each axis in place of `settings`.",
+          {{kText, "version", "of Orrery"},
+           {kText, "title", ""},
+           {kList, "axes", "", {{kText, "name", ""}, {kTexts, "values", ""}}},
+           {kList, "points", "", point},
+           report::maybe(
+               {kList,
+                "aggregates",
+                "with `aggregate`",
+                {settings(), {kWhole, "points", "how many"}, report::maybe({kMap, "iteration_time_s", "", spread})}}),
+           report::maybe({kMap, "error", "where points are stuck, or no point of a value can be simulated",
+                          report::failure_keys()})}};
 }
 
 }  // namespace orrery::study

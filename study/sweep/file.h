@@ -33,32 +33,13 @@ struct SweepAxis {
   std::vector<SweepChoice> choices;
 };
 
-// Of the table; `efficiency` needs an axis laid out in columns.
-enum class SweepColumn {
-  kTime,
-  kMfu,
-  kThroughput,
-  kTflops,
-  kMemory,
-  kBound,
-  kExposed,
-  kBubble,
-  kEfficiency,
-  kLinks,
-  kRun,
-  kJobs,
-  kBusBandwidth
-};
-// "iteration_time", "mfu", ...: as `show` has them.
-std::string_view name_of(SweepColumn column);
-
 // How its table is laid out, and what of it is shown.
 struct SweepLayout {
   std::optional<std::size_t> compared;    // the axis that is laid out in columns
   std::optional<std::size_t> aggregated;  // the axis, as of seeds, whose points are one: their mean, quantiles, maximum
-  std::vector<SweepColumn> columns;
-  std::vector<Constraint> where;  // of what comes out, too: lines that are shown
-  std::string sort;               // by this figure; "": in the order of the points
+  std::vector<std::string> columns;       // names of sweep_columns() (study/sweep/columns.h)
+  std::vector<Constraint> where;          // of what comes out, too: lines that are shown
+  std::string sort;                       // by this figure; "": in the order of the points
   Location sort_where{};
   std::optional<std::size_t> top;  // so many lines
 };

@@ -2,37 +2,38 @@
 #include "study/sweep/layout.h"
 
 #include <algorithm>
-#include <array>
 #include <span>
 
 #include <fmt/format.h>
 
 #include "core/suggest.h"
+#include "study/sweep/columns.h"
 
 namespace orrery::study {
 namespace {
 
-constexpr std::array<std::string_view, 13> kColumns = {
-    "iteration_time", "mfu",        "throughput", "tflops",       "memory",   "bound", "exposed",
-    "bubble",         "efficiency", "links",      "training_run", "slowdown", "busbw"};
-constexpr std::array<SweepColumn, 4> kDefaultColumns = {SweepColumn::kTime, SweepColumn::kMfu, SweepColumn::kBound,
-                                                        SweepColumn::kExposed};
-
-std::vector<std::string> column_names() { return {kColumns.begin(), kColumns.end()}; }
+std::vector<std::string> column_names(bool only_defaults = false) {
+  std::vector<std::string> names;
+  for (const SweepColumn& column : sweep_columns())
+    if (column.is_default || !only_defaults) names.push_back(column.name);
+  return names;
+}
 
 // "" where it is one; else what is wrong with the word, and a hint.
 struct Refusal {
   std::string problem;
   std::string hint;
 };
-std::optional<Refusal> add_column(const std::string& word, SweepLayout& layout) {
+std::optional<Refusal> add_column(std::string word, SweepLayout& layout) {
+  for (const report::Figure* figure : report::keyed_figures())
+    if (figure->key == word) word = figure->column_name();
   const std::vector<std::string> known = column_names();
   const auto found = std::ranges::find(known, word);
   if (found == known.end())
     return Refusal{fmt::format("unknown column '{}'", printable(word)), suggestion(word, known)};
-  layout.columns.push_back(static_cast<SweepColumn>(found - known.begin()));
-  if (layout.columns.back() == SweepColumn::kEfficiency && !layout.compared)
-    return Refusal{"'efficiency' has nothing to be relative to", "name an axis by 'compare'"};
+  layout.columns.push_back(word);
+  if (column_named(word).is_relative && !layout.compared)
+    return Refusal{fmt::format("'{}' has nothing to be relative to", word), "name an axis by 'compare'"};
   return std::nullopt;
 }
 
@@ -77,8 +78,6 @@ void keep_points(Sweep& sweep, std::span<const Constraint> constraints) {
 
 }  // namespace
 
-std::string_view name_of(SweepColumn column) { return kColumns[static_cast<std::size_t>(column)]; }
-
 void read_layout(Section& section, Sweep& sweep) {
   SweepLayout& layout = sweep.layout;
   layout.compared = read_axis_name(section, "compare", sweep,
@@ -94,8 +93,8 @@ void read_layout(Section& section, Sweep& sweep) {
       "combinations of the axes that are points, by their values; and lines that are shown, by figures of "
       "points.csv. Example: `[tensor * pipeline <= 64, mfu > 0.4]`");
   const std::vector<std::string> words =
-      section.words("show", fmt::format("columns of the table: {}; by default {}", fmt::join(kColumns, ", "),
-                                        "iteration_time, mfu, bound and exposed"));
+      section.words("show", fmt::format("columns of the table: {}; by default {}", fmt::join(column_names(), ", "),
+                                        fmt::join(column_names(true), ", ")));
   section.accepts(
       "sort", layout.sort,
       "figure that lines are sorted by, the best first: a column, or a figure of points.csv; `-` before it: "
@@ -107,7 +106,7 @@ void read_layout(Section& section, Sweep& sweep) {
   for (const std::string& word : words)
     if (const std::optional<Refusal> refusal = add_column(word, layout))
       section.error("show", refusal->problem, refusal->hint);
-  if (layout.columns.empty()) layout.columns.assign(kDefaultColumns.begin(), kDefaultColumns.end());
+  if (layout.columns.empty()) layout.columns = column_names(true);
   std::vector<Constraint> constraints;
   try {
     for (const std::string& text : where) constraints.emplace_back(text, section.where("where"));

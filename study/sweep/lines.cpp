@@ -2,7 +2,6 @@
 #include "study/sweep/lines.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -16,26 +15,10 @@
 namespace orrery::study {
 namespace {
 
-// A column of the table as a figure of points.csv, of which the least is best, or the most.
-struct Figure {
-  std::string_view column;
-  std::string_view name;
-  bool most_first = false;
-};
-constexpr std::array<Figure, 8> kFigures = {{
-    {"iteration_time", "iteration_time_s"},
-    {"mfu", "mfu", true},
-    {"throughput", "tokens_per_s_per_gpu", true},
-    {"throughput", "samples_per_s_per_gpu", true},
-    {"tflops", "model_tflops_per_gpu", true},
-    {"memory", "memory_peak_bytes"},
-    {"training_run", "training_days"},
-    {"busbw", "busbw_GBps", true},
-}};
-
 bool has_most_first(std::string_view name) {
-  return std::ranges::any_of(
-      kFigures, [&](const Figure& one) { return one.most_first && (one.column == name || one.name == name); });
+  return std::ranges::any_of(report::keyed_figures(), [&](const report::Figure* figure) {
+    return figure->better == report::Better::kMore && (figure->key == name || figure->column_name() == name);
+  });
 }
 
 // What the points have by names: figures, and axes.
@@ -46,8 +29,8 @@ class Figures {
     for (const SweepPoint& point : points)
       if (point.ran())
         for (const auto& [name, value] : figures_of(point)) names_.insert(name);
-    for (const Figure& one : kFigures)
-      if (names_.contains(std::string(one.name))) names_.emplace(one.column);
+    for (const report::Figure* figure : report::keyed_figures())
+      if (names_.contains(std::string(figure->key))) names_.emplace(figure->column_name());
   }
 
   std::vector<std::string> names() const { return {names_.begin(), names_.end()}; }
@@ -59,10 +42,9 @@ class Figures {
     if (!points_[point].ran()) return std::nullopt;
     const std::map<std::string, NamedValue> figures = figures_of(points_[point]);
     if (const auto found = figures.find(std::string(name)); found != figures.end()) return found->second;
-    for (const Figure& one : kFigures)
-      if (one.column == name)
-        if (const auto found = figures.find(std::string(one.name)); found != figures.end()) return found->second;
-    return std::nullopt;
+    const report::Figure* figure = report::find_column(points_[point].figures->values, name);
+    if (figure == nullptr || figure->key.empty()) return std::nullopt;
+    return figures.at(std::string(figure->key));
   }
 
  private:
@@ -126,7 +108,7 @@ std::vector<SweepLine> all_lines(const Sweep& sweep, std::span<const SweepPoint>
 // What points may have: axes, columns of the table, those of points.csv.
 std::vector<std::string> likely_names(const Sweep& sweep) {
   std::vector<std::string> names = sweep.axis_names();
-  for (const Figure& one : kFigures) names.emplace_back(one.column);
+  for (const report::Figure* figure : report::keyed_figures()) names.emplace_back(figure->column_name());
   std::ranges::copy(point_columns(), std::back_inserter(names));
   return names;
 }

@@ -12,6 +12,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "report/documents/documents.h"
 #include "study/points/points.h"
 #include "study/sweep/file.h"
 
@@ -65,5 +66,6 @@ std::string sweep_sqlite(const Sweep& sweep, std::span<const SweepPoint> points)
 std::string sweep_json_lines(const nlohmann::ordered_json& document);
 // The document "orrery.sweep/1".
 nlohmann::ordered_json sweep_json(const Sweep& sweep, std::span<const SweepPoint> points);
+report::Document sweep_document();
 
 }  // namespace orrery::study

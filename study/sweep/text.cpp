@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The table of a sweep for people.
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <map>
 #include <utility>
@@ -10,6 +9,7 @@
 
 #include "core/config/quantity_text.h"
 #include "report/table.h"
+#include "study/sweep/columns.h"
 #include "study/sweep/lines.h"
 #include "study/sweep/sweep.h"
 
@@ -18,131 +18,8 @@ namespace {
 
 constexpr std::string_view kNothing = "-";
 constexpr std::size_t kWidestNote = 160;
-constexpr double kLeastShown = 0.01;  // share of the iteration
-constexpr std::size_t kMostShown = 3;
-
-std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
-std::string fine_percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
-double share_of(const report::Part& part, const SweepFigures& figures) {
-  return figures.iteration_time > Duration::zero() ? part.seconds / seconds(figures.iteration_time) : 0;
-}
-
-bool is_lost(const report::Part& part) {
-  return part.kind == report::PartKind::kWait || part.kind == report::PartKind::kBubble ||
-         part.kind == report::PartKind::kIdle;
-}
-
-std::string bound_text(const SweepFigures& figures) {
-  if (figures.parts.empty()) return std::string(kNothing);
-  return report::short_name(figures.parts.front()) + " " + percent(share_of(figures.parts.front(), figures));
-}
-
-// "tensor 18 %, bubble 6 %": the largest shares that do not compute, from 1 % on. Who has bubbles also waits and is
-// done early for their sake: all of it is one share.
-std::string exposed_text(const SweepFigures& figures) {
-  std::vector<std::pair<double, std::string>> shares;
-  double lost = 0;
-  bool has_bubble = false;
-  for (const report::Part& part : figures.parts) {
-    has_bubble = has_bubble || part.kind == report::PartKind::kBubble;
-    if (part.kind == report::PartKind::kCommunication) shares.emplace_back(share_of(part, figures), part.family);
-    if (is_lost(part)) lost += share_of(part, figures);
-  }
-  shares.emplace_back(lost, has_bubble ? "bubble" : "idle");
-  std::erase_if(shares, [](const auto& share) { return share.first < kLeastShown; });
-  std::ranges::stable_sort(shares, std::ranges::greater{}, &std::pair<double, std::string>::first);
-  shares.resize(std::min(shares.size(), kMostShown));
-  std::string text;
-  for (const auto& [share, name] : shares)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, percent(share));
-  return text.empty() ? std::string(kNothing) : text;
-}
-
-// "nvlink 96 %, host 69 %": the most utilised links.
-std::string links_text(const SweepFigures& figures) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(figures.links.size(), kMostShown); ++i)
-    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", figures.links[i].first, percent(figures.links[i].second));
-  return text.empty() ? std::string(kNothing) : text;
-}
-
-// "a 1.20, b 1.35": how many times as long as alone.
-std::string jobs_text(const SweepFigures& figures) {
-  std::string text;
-  for (const report::JobFigures& job : figures.jobs)
-    text += fmt::format("{}{} {:.2f}", text.empty() ? "" : ", ", printable(job.name, 24), job.slowdown());
-  return text.empty() ? std::string(kNothing) : text;
-}
-
-// Bubble, wait and idle over the rest: (p - 1) / m of an ideal pipeline.
-std::string bubble_text(const SweepFigures& figures) {
-  double lost = 0;
-  double used = 0;
-  for (const report::Part& part : figures.parts) (is_lost(part) ? lost : used) += part.seconds;
-  return used > 0 ? fine_percent(lost / used) : std::string(kNothing);
-}
-
-std::string efficiency_text(const SweepFigures& figures, const SweepFigures* first) {
-  if (!figures.training || first == nullptr || !first->training) return std::string(kNothing);
-  const double base = first->training->tokens_per_s_per_gpu;
-  return base > 0 ? fine_percent(figures.training->tokens_per_s_per_gpu / base) : std::string(kNothing);
-}
 
 using Align = report::Table::Align;
-
-// A column of the table: `first` are the figures of the first compared value; null if it did not run.
-struct ColumnText {
-  std::string_view heading;
-  Align align;
-  std::string (*cell)(const SweepFigures& figures, const SweepFigures* first);
-};
-
-std::string of_training(const SweepFigures& figures, std::string (*text)(const report::TrainingFigures&)) {
-  return figures.training ? text(*figures.training) : std::string(kNothing);
-}
-
-// By SweepColumn.
-constexpr std::array<ColumnText, 13> kColumnTexts = {{
-    {"time", Align::kRight, [](const SweepFigures& f, const SweepFigures*) { return rounded(f.iteration_time); }},
-    {"MFU", Align::kRight,
-     [](const SweepFigures& f, const SweepFigures*) {
-       return of_training(f, [](const report::TrainingFigures& t) { return fine_percent(t.mfu); });
-     }},
-    {"per GPU", Align::kRight,
-     [](const SweepFigures& f, const SweepFigures*) {
-       return of_training(f, [](const report::TrainingFigures& t) {
-         return fmt::format("{:.1f} {}/s", t.tokens_per_s_per_gpu, t.has_tokens ? "tokens" : "samples");
-       });
-     }},
-    {"TFLOP/s", Align::kRight,
-     [](const SweepFigures& f, const SweepFigures*) {
-       return of_training(
-           f, [](const report::TrainingFigures& t) { return fmt::format("{:.1f}", t.model_tflops_per_gpu); });
-     }},
-    {"memory", Align::kRight,
-     [](const SweepFigures& f, const SweepFigures*) {
-       return of_training(f, [](const report::TrainingFigures& t) { return rounded(t.memory.total()); });
-     }},
-    {"mostly", Align::kLeft, [](const SweepFigures& f, const SweepFigures*) { return bound_text(f); }},
-    {"exposed", Align::kLeft, [](const SweepFigures& f, const SweepFigures*) { return exposed_text(f); }},
-    {"bubble", Align::kRight, [](const SweepFigures& f, const SweepFigures*) { return bubble_text(f); }},
-    {"efficiency", Align::kRight, efficiency_text},
-    {"busiest links", Align::kLeft, [](const SweepFigures& f, const SweepFigures*) { return links_text(f); }},
-    {"training run", Align::kRight,
-     [](const SweepFigures& f, const SweepFigures*) {
-       return of_training(f, [](const report::TrainingFigures& t) {
-         return t.run ? report::days_text(t.run->seconds) : std::string(kNothing);
-       });
-     }},
-    {"slowdown by other jobs", Align::kLeft, [](const SweepFigures& f, const SweepFigures*) { return jobs_text(f); }},
-    {"bus bandwidth", Align::kRight,
-     [](const SweepFigures& f, const SweepFigures*) {
-       return f.call ? fmt::format("{:.2f} GB/s", f.call->bus_bandwidth * 1e-9) : std::string(kNothing);
-     }},
-}};
-
-const ColumnText& text_of(SweepColumn column) { return kColumnTexts[static_cast<std::size_t>(column)]; }
 
 std::string ratio_text(const SweepFigures& figures, const SweepFigures* first) {
   if (first == nullptr || first->iteration_time <= Duration::zero()) return std::string(kNothing);
@@ -242,20 +119,20 @@ class SweepTable {
   bool has_column(std::size_t axis) const { return lines_.across != axis && sweep_.layout.aggregated != axis; }
 
   // Whether a time has its ratio to the first beside it.
-  bool has_ratio(SweepColumn column, std::size_t group) const {
-    return column == SweepColumn::kTime && sweep_.layout.compared && (group > 0 || !lines_.across);
+  bool has_ratio(std::string_view column, std::size_t group) const {
+    return column == kTimeColumn && sweep_.layout.compared && (group > 0 || !lines_.across);
   }
-  bool is_spread(SweepColumn column) const { return column == SweepColumn::kTime && sweep_.layout.aggregated; }
+  bool is_spread(std::string_view column) const { return column == kTimeColumn && sweep_.layout.aggregated; }
 
   void add_columns(std::size_t group) {
     for (std::size_t i = 0; i < sweep_.layout.columns.size(); ++i) {
-      const SweepColumn column = sweep_.layout.columns[i];
+      const std::string& column = sweep_.layout.columns[i];
       std::string whose = lines_.across && i == 0 ? compared_[group] + ": " : std::string();
       if (is_spread(column))
         for (const char* heading : {"mean", "p50", "p99", "max"})
           table_.column(std::exchange(whose, std::string()) + heading);
       else
-        table_.column(whose + std::string(text_of(column).heading), text_of(column).align);
+        table_.column(whose + column_named(column).heading, column_named(column).align);
       if (has_ratio(column, group)) table_.column("ratio");
     }
   }
@@ -277,13 +154,13 @@ class SweepTable {
     const SweepPoint* point = cell.points.empty() ? nullptr : &points_[cell.median()];
     const bool ran = point != nullptr && point->ran();
     std::string nothing = point == nullptr ? std::string(kNothing) : notes_.mark(*point);  // in the first column
-    for (const SweepColumn column : sweep_.layout.columns) {
+    for (const std::string& column : sweep_.layout.columns) {
       if (is_spread(column)) {
         const TimeSpread spread = ran ? spread_of(cell, points_) : TimeSpread{};
         for (const Duration time : {spread.mean, spread.median, spread.p99, spread.most})
           cells.push_back(ran ? rounded(time) : std::exchange(nothing, std::string(kNothing)));
       } else {
-        cells.push_back(ran ? text_of(column).cell(*point->figures, first)
+        cells.push_back(ran ? column_named(column).cell(*point->figures, first)
                             : std::exchange(nothing, std::string(kNothing)));
       }
       if (has_ratio(column, group)) cells.push_back(ran ? ratio_text(*point->figures, first) : std::string(kNothing));

@@ -154,7 +154,7 @@ ROWS = [
         ["run", "job.yaml", "--verify-fold", "--set", "fold=off"]),
     Row("No experiment", 2, ["experiment is required"], ["run"]),
     Row("An option without its value", 2, ["--json"], ["run", "job.yaml", "--json"]),
-    Row("A list of nothing", 2, ["list needs to know what to list", "one of: algorithms, clusters, devices, dispatch, keys"], ["list"]),
+    Row("A list of nothing", 2, ["list needs to know what to list", "one of: algorithms, clusters, devices, dispatch, figures, keys"], ["list"]),
     Row("Two clusters in one option", 2,
         ["--cluster: error: 'dgx-a100,dgx-h100' is not one cluster", "--cluster dgx-a100 --cluster dgx-h100"],
         ["collective", "--cluster", "dgx-a100,dgx-h100", "--op", "all_reduce"]),

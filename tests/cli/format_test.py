@@ -67,6 +67,13 @@ def main():
                       ["run", "job.yaml", "--format", "cvs"], ["run", "job.yaml", "--format", "csv", "--json", "-"]):
             outcome = program.run(wrong, folder)
             checks.check(outcome.code == 2 and "--format: error: " in outcome.stderr, f"{wrong} is refused", outcome.stderr)
+        # An answer of sentences alone.
+        for command in (["check", "job.yaml"], ["workload", "lint", str(SOURCE / "traces" / "all-reduce-8" / "rank")]):
+            for form, mark in (("csv", "# "), ("latex", "% ")):
+                outcome = program.run([*command, "--format", form], folder)
+                checks.check(outcome.code == 0 and f"--format: warning: this answer has no table: all of it is comments of {form}\n" in outcome.stderr
+                             and all(line.startswith(mark) for line in outcome.stdout.splitlines() if line),
+                             f"{command} --format {form} says that it has no table", outcome.stdout + outcome.stderr)
         units = program.run(["sweep", "sweep.yaml", "--format", "csv", "-q"], folder).stdout
         checks.check("time (s),MFU (%)" in units and re.search(r"\n16,0\.\d+,\d+\.\d,", units),
                      "the unit of a column is in its heading, milliseconds and seconds are one", units)

@@ -91,7 +91,7 @@ def check_installed(program, checks, folder):
     done = subprocess.run(["cmake", "--install", str(Path(program.path).parent), "--prefix", str(prefix)],
                           capture_output=True, text=True, timeout=60)
     checks.check(done.returncode == 0, "it installs", done.stdout[-500:] + done.stderr)
-    for name in ("bin/orrery", "bin/orrery-study", "share/orrery/experiment.schema.json", "share/man/man1/orrery.1", "share/doc/orrery/LICENSE", "share/doc/orrery/docs/config.md",
+    for name in ("bin/orrery", "bin/orrery-study", "share/orrery/experiment.schema.json", "share/orrery/result.schema.json", "share/man/man1/orrery.1", "share/doc/orrery/LICENSE", "share/doc/orrery/docs/config.md",
                  "share/bash-completion/completions/orrery", "share/zsh/site-functions/_orrery",
                  "share/fish/vendor_completions.d/orrery.fish"):
         path = prefix / name

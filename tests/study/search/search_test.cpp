@@ -222,8 +222,8 @@ TEST_CASE("sizes of a cluster are ordered by what is best") {
   CHECK(*by_time[0].search->found.front().time < *by_time[1].search->found.front().time);
   for (const Objective objective : {Objective::kTokens, Objective::kCost}) {
     const auto sizes = search_sizes(request, nodes, objective, points, kFiles);
-    CHECK(sizes[0].search->found.front().figures.tokens_per_s_per_gpu >=
-          sizes[1].search->found.front().figures.tokens_per_s_per_gpu);
+    CHECK(report::number_of(sizes[0].search->found.front().values, "tokens_per_s_per_gpu") >=
+          report::number_of(sizes[1].search->found.front().values, "tokens_per_s_per_gpu"));
   }
   CHECK_THAT(sizes_text(by_time), Contains("device-hours") && Contains("of 2 nodes: "));
   CHECK(sizes_json(by_time)["sizes"].size() == 2);

@@ -130,6 +130,13 @@ TEST_CASE("the points of a sweep are what each would be by itself, however many 
   CHECK(2 * time(1) > time(0));
 }
 
+// Takes the values of points from what their figures have, as run_sweep() does.
+void take_values(std::vector<SweepPoint>& points, const TrainingFigures* training = nullptr) {
+  for (SweepPoint& point : points)
+    point.figures->values =
+        figure_values({point.figures->iteration_time, training, nullptr, point.figures->parts, point.figures->links});
+}
+
 TEST_CASE("the table lays the compared axis out in columns, with ratios to its first value") {
   Sweep sweep = load(kGood);
   SweepFigures figures;
@@ -140,6 +147,7 @@ TEST_CASE("the table lays the compared axis out in columns, with ratios to its f
   std::vector<SweepPoint> points(6);
   for (SweepPoint& point : points) point.figures = figures;
   points[1].figures->iteration_time = Duration(1'000'000'000);
+  take_values(points);
   // 75 % compute; 24.5 % data rounds to 24; 0.5 % idle is below 1 %. At half the time all shares are double.
   const std::string text = sweep_text(sweep, points);
   INFO(text);
@@ -167,7 +175,7 @@ TEST_CASE("the table lays the compared axis out in columns, with ratios to its f
 
 TEST_CASE("the busiest links of a point are named, with how busy they are") {
   Sweep sweep = load(kGood);
-  sweep.layout.columns = {SweepColumn::kTime, SweepColumn::kLinks};
+  sweep.layout.columns = {"iteration_time", "links"};
   std::vector<SweepPoint> points(6);
   for (SweepPoint& point : points) {
     point.figures.emplace();
@@ -175,6 +183,7 @@ TEST_CASE("the busiest links of a point are named, with how busy they are") {
     point.figures->links = {{"nvlink", 0.957}, {"host", 0.687}, {"nic", 0.66}, {"pcie", 0.1}};
   }
   points[1].figures->links.clear();
+  take_values(points);
   const std::string text = sweep_text(sweep, points);
   INFO(text);
   CHECK(text.find("1.000 ms  nvlink 96 %, host 69 %, nic 66 %  ") != std::string::npos);
@@ -239,13 +248,14 @@ TEST_CASE("efficiency is throughput of a device relative to the first value, the
   Sweep sweep = load(with("compare: devices\n", "compare: devices\nshow: [efficiency, bubble, throughput]\n"));
   SweepFigures figures;
   figures.iteration_time = Duration(1'000'000'000);
-  figures.training.emplace();
-  figures.training->tokens_per_s_per_gpu = 400;
   figures.parts = {{"device compute", 8e-4, PartKind::kCompute, {}}, {"pipeline bubble", 2e-4, PartKind::kBubble, {}}};
+  TrainingFigures training;
+  training.tokens_per_s_per_gpu = 400;
   std::vector<SweepPoint> points(6);
   for (SweepPoint& point : points) point.figures = figures;
-  points[1].figures->training->tokens_per_s_per_gpu = 300;
-  points[1].figures->training->has_tokens = false;
+  take_values(points, &training);
+  points[1].figures->values.erase("tokens_per_s_per_gpu");
+  points[1].figures->values["samples_per_s_per_gpu"] = 300.0;
   const std::string text = sweep_text(sweep, points);
   INFO(text);  // 0.2 / 0.8 idle; 300 / 400
   CHECK(text.find(" 100.0 %  25.0 %  400.0 tokens/s            75.0 %  25.0 %  300.0 samples/s ") != std::string::npos);
@@ -407,9 +417,12 @@ TEST_CASE("an experiment may be another file, and its paths are relative to that
 
 TEST_CASE("a sweep is told by its keys") {
   CHECK(experiment::file_kind(file_with(kGood), kFiles) == experiment::FileKind::kSweep);
-  CHECK(experiment::file_kind(file_with("{\"vary\": [], \"experiment\": {}}", "sweep.json"), kFiles) == experiment::FileKind::kSweep);
-  CHECK_FALSE(experiment::file_kind((kSource / "configs" / "studies" / "replay-a100.yaml").string(), kFiles) == experiment::FileKind::kSweep);
-  CHECK_FALSE(experiment::file_kind((kSource / "configs" / "validation" / "training" / "bloom.yaml").string(), kFiles) == experiment::FileKind::kSweep);
+  CHECK(experiment::file_kind(file_with("{\"vary\": [], \"experiment\": {}}", "sweep.json"), kFiles) ==
+        experiment::FileKind::kSweep);
+  CHECK_FALSE(experiment::file_kind((kSource / "configs" / "studies" / "replay-a100.yaml").string(), kFiles) ==
+              experiment::FileKind::kSweep);
+  CHECK_FALSE(experiment::file_kind((kSource / "configs" / "validation" / "training" / "bloom.yaml").string(),
+                                    kFiles) == experiment::FileKind::kSweep);
   CHECK_FALSE(experiment::file_kind("absent.yaml", kFiles) == experiment::FileKind::kSweep);
   CHECK_FALSE(experiment::file_kind(file_with(kGood, "sweep.txt"), kFiles) == experiment::FileKind::kSweep);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What of a sweep is a point, and what of its points is shown.
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -115,7 +116,7 @@ TEST_CASE("lines are sorted by a figure, filtered by figures, and cut") {
   CHECK(lines({.sort = "mfu"}) == sorted);  // the same work: most FLOP/s in the least time
   CHECK(lines({.sort = "iteration_time_s", .top = 2}) == std::vector(sorted.begin(), sorted.begin() + 2));
   CHECK(lines({.sort = "-iteration_time", .top = 1}).front() != sorted.front());
-  const double best = points[by_time.lines.front().front().median()].figures->training->mfu;
+  const double best = report::number_of(points[by_time.lines.front().front().median()].figures->values, "mfu").value();
   CHECK(lines({.where = {fmt::format("mfu >= {}", best)}}) == std::vector{sorted.front()});
   CHECK(lines({.where = {"bound_by = nothing"}}).empty());
   const auto ran = static_cast<std::size_t>(std::ranges::count_if(points, &SweepPoint::ran));
@@ -124,6 +125,46 @@ TEST_CASE("lines are sorted by a figure, filtered by figures, and cut") {
   CHECK_THROWS_WITH(lines({.sort = "mfuu"}), Contains("--sort") && Contains("'mfu'"));
   CHECK_THROWS_WITH(lines({.where = {"mfuu > 1"}}), Contains("--where") && Contains("'mfu'"));
   CHECK_THROWS_WITH(load("", {.show = {"mfuu"}}), Contains("--show") && Contains("'mfu'"));
+}
+
+TEST_CASE("every figure of points.csv is a column, sorts lines with the best first, and may stand in a constraint") {
+  Sweep sweep = load("where: [seed = 1, tensor = 1]\n");  // three pipelines
+  std::vector<SweepPoint> points(sweep.point_count());
+  REQUIRE(points.size() == 3);
+  for (const report::Figure* figure : report::keyed_figures()) {
+    INFO(figure->key);
+    const bool is_text = figure->unit == report::FigureUnit::kText;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const std::array<double, 3> numbers = {2, 1, 3};
+      const std::array<std::string, 3> texts = {"b", "a", "c"};
+      SweepFigures figures;
+      if (is_text)
+        figures.values.emplace(figure->key, texts[i]);
+      else
+        figures.values.emplace(figure->key, numbers[i]);
+      points[i].figures = figures;
+    }
+    const std::string key(figure->key), column(figure->column_name());
+    const bool is_most_first = figure->better == report::Better::kMore;
+    for (const std::string& name : {key, column}) {
+      const auto lines = [&](const SweepView& view) {
+        Sweep shown = load("where: [seed = 1, tensor = 1]\n", view);
+        check_view(shown);
+        return labels_of(shown, lines_of(shown, points));
+      };
+      CHECK(lines({.sort = name}) ==
+            (is_most_first ? std::vector<std::string>{"14", "11", "12"} : std::vector<std::string>{"12", "11", "14"}));
+      CHECK(lines({.where = {name + (is_text ? " = c" : " > 2")}}) == std::vector<std::string>{"14"});
+    }
+    const std::string text = sweep_text(load("where: [seed = 1, tensor = 1]\n", {.show = {column}}), points);
+    CHECK(text == sweep_text(load("where: [seed = 1, tensor = 1]\n", {.show = {key}}), points));
+    INFO(text);
+    CHECK(text.find(figure->heading) != std::string::npos);
+    CHECK(text.find(report::cell_text(*figure, is_text ? report::FigureValue("c") : report::FigureValue(3.0))) !=
+          std::string::npos);
+    CHECK(sweep_csv(sweep, points).find(key) != std::string::npos);
+    CHECK(sweep_json(sweep, points)["points"][2][key] == (is_text ? nlohmann::json("c") : nlohmann::json(3.0)));
+  }
 }
 
 TEST_CASE("a combination that is no point leaves its place beside others empty") {

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// Keys of the document of a run, in the order in which report/result_json.cpp, report/critical_path.cpp and
+// report/slack.cpp write them.
+#include <string>
+
+#include "report/documents/documents.h"
+
+namespace orrery::report {
+namespace {
+
+using enum KeyType;
+
+DocumentKeys provenance_keys() {
+  return {{kText, "file", "the experiment file as the command line named it"},
+          {kTexts, "set", "values of `--set`"},
+          {kTexts, "options", "`--allow-oom` and `--no-fast-forward`, where given"},
+          {kText, "commit", "of the program (`orrery --version`); empty if it was built without a repository"},
+          maybe({kText, "folder", "the working directory; not with `--deterministic`"}),
+          {kList,
+           "inputs",
+           "every file that was read",
+           {{kText, "path", "shipped ones as `configs/...`"},
+            {kText, "kind", "`configuration`, whose contents are in `experiment`, or `data`"},
+            {kText, "sha256", "of its bytes"}}}};
+}
+
+// Figures of training, of an only job or of one of several.
+DocumentKeys training_keys() {
+  DocumentKeys kernels = {{kText, "kind", "\"matrix product\", \"attention\", \"norm\""},
+                          {kText, "sizes", "\"2048 x 12288 x 4608 bf16\""},
+                          {kNumber, "count", "of them in a step"},
+                          {kNumber, "seconds", "alone on the device, of all of these"},
+                          {kNumber, "share", "of the time of all kernels"},
+                          {kNumber, "flops", "of all of these"},
+                          {kNumber, "bytes", "of all of these"},
+                          maybe({kNumber, "measured", "share of their time that comes from measurements"})};
+  DocumentKeys memory = figure_keys(FigureGroup::kMemory);
+  memory.push_back({kMap, "by", "bytes by use", {{kWhole, "<USE>", ""}}});
+  return joined(
+      {maybe(figure_keys(FigureGroup::kTraining)),
+       {maybe({kList,
+               "weight_age",
+               "of asynchronous updates: how many updates the weights have had since they were read",
+               {{kWhole, "rank", "the first of each pipeline stage, or of each server"},
+                {kNumber, "mean", ""},
+                {kWhole, "most", ""}}}),
+        maybe({kMap, "training_run", "with `workload.tokens`", figure_keys(FigureGroup::kWholeTraining)}),
+        maybe({kList, "kernels", "the 100 that take most, mean over ranks and iterations", std::move(kernels)})},
+       maybe(figure_keys(FigureGroup::kKernels)),
+       {maybe({kMap, "memory", "of a job from a model", std::move(memory)})}});
+}
+
+DocumentKeys job_keys() {
+  return joined({{{kText, "name", ""},
+                  {kWhole, "ranks", "how many"},
+                  {kText, "members", "its ranks"},
+                  {kText, "devices", "\"0-7,16-23\""},
+                  {kWhole, "nodes", "how many these are in"},
+                  {kWhole, "iterations", ""},
+                  {kNumber, "time_alone_s", "of one iteration"},
+                  {kNumber, "time_together_s", "of one iteration, beside the others"},
+                  {kNumber, "slowdown", "their ratio"},
+                  {kNumber, "finish_s", "of all iterations, beside the others"}},
+                 training_keys()});
+}
+
+DocumentKeys breakdown_keys() {
+  return {
+      {kWhole, "class", "its number"},
+      {kWhole, "ranks", "its size"},
+      {kWhole, "first_rank", "its lowest rank"},
+      {kText, "members", "\"0-7,16-23\""},
+      {kNumber, "compute_s", "computing"},
+      {kNumber, "host_s", "of it with only the host"},
+      {kNumber, "memory_s", "of it with remote memory"},
+      {kMap,
+       "exposed_comm_s",
+       "exposed communication by name, as in the tables of `--details`; of traces and of several jobs by "
+       "communicator; of generated jobs also `input` and `checkpoint`",
+       {{kNumber, "<NAME>", ""}}},
+      {kNumber, "bubble_s", ""},
+      {kNumber, "wait_s", ""},
+      {kNumber, "idle_s", ""},
+      {kNumber, "finish_s", ""},
+      maybe({kNumber, "loading_s",
+             "of generated jobs with `input`: how long batches were on their way, exposed or beside other things"})};
+}
+
+DocumentKeys path_keys() {
+  return {{kText, "what", "\"compute\", \"tensor\"; of operations their name"},
+          {kNumber, "seconds", ""},
+          {kNumber, "share", "of the time"},
+          {kWhole, "steps", ""}};
+}
+
+DocumentKeys critical_path_keys() {
+  return maybe(
+      {{kList, "critical_path", "with `--critical-path`; longest first, they sum to the time", path_keys()},
+       {kList, "critical_operations", "the 20 longest operations, by name", path_keys()},
+       {kList,
+        "critical_ranks",
+        "ranks that the path is on",
+        {{kWhole, "rank", ""}, {kWhole, "class", ""}, {kNumber, "seconds", "on ranks of that class"}}},
+       {kList,
+        "critical_links",
+        "links that the path moves over",
+        {{kText, "class", ""},
+         {kNumber, "seconds", "moving, as fast as they carry what moves alone"},
+         {kNumber, "shared_s", "longer than that"}}},
+       {kNumber, "critical_latency_s", "latencies on the path"},
+       {kList,
+        "slack_operations",
+        "operations of one name",
+        {{kText, "what", ""}, {kWhole, "count", ""}, {kNumber, "longest_s", ""}, {kNumber, "least_slack_s", ""}}},
+       {kList,
+        "slack_ranks",
+        "how much slower ranks may compute",
+        {{kText, "members", ""}, {kNumber, "slower", "share of their own computing"}}},
+       {kTruth, "slack_exact", "false where `slower` is only a lower bound"}});
+}
+
+DocumentKeys link_keys() {
+  return {{kText, "class", ""},
+          {kWhole, "count", ""},
+          {kNumber, "bytes", "of one link, mean"},
+          {kNumber, "busy", "share of the time with any flow, mean"},
+          {kNumber, "mean_utilisation", "bytes over what they could carry in the time"},
+          {kNumber, "max_utilisation", "of the busiest"},
+          maybe({kText, "busiest", "the one with the highest utilisation"})};
+}
+
+DocumentKeys simulation_keys() {
+  return {{kWhole, "events", ""},
+          {kWhole, "messages", "simulated ones"},
+          maybe({kNumber, "wall_s", "not with `--deterministic`"}),
+          maybe({kWhole, "peak_rss_bytes", "likewise"}),
+          {kText, "granularity", ""},
+          {kText, "model", "of the network"},
+          {kTruth, "folded", ""},
+          {kText, "folding", "how many classes, or why the job was not folded ([folding.md](folding.md))"},
+          {kList,
+           "splits",
+           "when classes of ranks came apart",
+           {{kNumber, "time_s", ""},
+            {kWhole, "rank_classes_before", ""},
+            {kWhole, "rank_classes", ""},
+            {kText, "first_used", ""},
+            {kList, "came_apart", "", {{kWhole, "rank", ""}, {kWhole, "from", ""}}}}}};
+}
+
+DocumentKeys shared_link_keys() {
+  return {{kText, "class", ""},
+          {kWhole, "count", "of them"},
+          {kWhole, "of", "so many"},
+          {kText, "busiest", ""},
+          {kMap, "bytes", "of each job over that one", {{kWhole, "<JOB>", ""}}}};
+}
+
+}  // namespace
+
+Document result_document() {
+  DocumentKeys interval = interval_keys();
+  interval.push_back({kWhole, "families", "that these are of"});
+  interval.push_back({kText, "of", "which kind of runs"});
+  interval.push_back(maybe({kText, "beyond", "what none of them had"}));
+  DocumentKeys keys = joined(
+      {{{kText, "version", "of Orrery"},
+        {kAny, "experiment",
+         "in full, every name and default resolved; paths of traces are relative to the folder of `provenance.file`"},
+        maybe({kMap, "provenance", "what the result was made from; not in the results of a sweep", provenance_keys()})},
+       figure_keys(FigureGroup::kAll),
+       {maybe({kMap, "interval", "[how sure it is](results.md#how-sure-it-is), of a job from a model", interval}),
+        {kWhole, "ranks", "how many"},
+        {kWhole, "cluster_devices", "how many devices the cluster has"},
+        {kWhole, "rank_classes", "classes of ranks that were simulated ([folding.md](folding.md))"},
+        {kWhole, "link_classes", "classes of links that were simulated"},
+        maybe({kNumber, "initial_broadcast_s",
+               "with `workload.initial_broadcast`: until the first rank leaves the barrier behind it"}),
+        maybe({kWhole, "iterations", "with several of them"}),
+        maybe({kNumber, "total_time_s",
+               "with several iterations, or something before the first: of all, to which the breakdown sums"})},
+       training_keys(),
+       {maybe(
+           {kMap, "collective", "of a job that is one collective", {{kText, "operation", ""}, {kWhole, "bytes", ""}}})},
+       maybe(figure_keys(FigureGroup::kCall)),
+       {maybe({kList, "jobs",
+               "of several jobs ([several-jobs.md](several-jobs.md)); their figures of training are those beside the "
+               "others",
+               job_keys()}),
+        maybe({kList, "shared_links", "links of a class that several jobs use", shared_link_keys()}),
+        {kList, "breakdown", "one entry for each class of ranks", breakdown_keys()}}});
+  const DocumentKeys rest = joined(
+      {{{kList, "links", "one entry for each class of links", link_keys()},
+        maybe({kMap,
+               "busiest_link",
+               "",
+               {{kText, "name", "\"node0.gpu0.nvlink.up\""}, {kNumber, "busy", "share of the time"}}}),
+        maybe({kList,
+               "culprits",
+               "[what holds the job up](results.md#what-holds-a-job-up)",
+               {{kText, "name", ""},
+                {kText, "why", ""},
+                {kNumber, "seconds", "of the critical path"},
+                {kNumber, "cost_s", "of it, what would not be there if all were alike"}}}),
+        {kTexts, "warnings",
+         "what was printed as warnings, without the places in configuration files; of a trace the name of its file"},
+        {kMap, "simulation", "", simulation_keys()}},
+       critical_path_keys(),
+       {maybe({kMap,
+               "cost",
+               "with `--cost`: what `perturb` costs",
+               {{kNumber, "undisturbed_s", ""}, {kNumber, "cost_s", ""}, maybe({kNumber, "percent", ""})}}),
+        maybe({kMap, "error", "with `--verify-fold`, where it fails", failure_keys()})}});
+  keys.insert(keys.end(), rest.begin(), rest.end());
+  return {"orrery.result/1", "`run --json`, and as `result-NUMBER.json` by `sweep --out`", "", std::move(keys)};
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Figures of a job, each declared once, as a row of one table: its names, heading, unit, meaning, and how it is taken
+// from a result. The documents, `run --print`, columns, sorting and constraints of sweeps, the store of their points,
+// searches, pages and docs/result-keys.md read this table; a new figure is a new row.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/units.h"
+#include "report/parts.h"
+#include "report/result.h"
+
+namespace orrery::report {
+
+// Utilisation of the busiest link of each class that is in use, without its direction; the most utilised first.
+using LinkShares = std::vector<std::pair<std::string, double>>;
+
+// What figures of one job are taken from. Pointers are null for what the job has not.
+struct FigureSource {
+  Duration iteration{};
+  const TrainingFigures* training = nullptr;
+  const CallFigures* call = nullptr;
+  std::vector<Part> parts{};  // of an iteration, mean over ranks, largest first
+  LinkShares links{};
+};
+
+// All of the result, which it refers to.
+FigureSource figure_source(const Result& result);
+
+using FigureValue = std::variant<std::int64_t, double, std::string>;
+
+// Which jobs have a figure, and where it stands in the document of a run.
+enum class FigureGroup : std::uint8_t {
+  kAll,            // every job; at the top
+  kTraining,       // a job from a model; at the top, or in `jobs[]`
+  kKernels,        // one with measured kernels; behind `kernels`
+  kMemory,         // a job from a model; in `memory`
+  kWholeTraining,  // one with workload.tokens; in `training_run`
+  kCall,           // one collective; at the top
+  kParts           // every job, from its parts; only by --print
+};
+
+enum class FigureUnit : std::uint8_t {
+  kSeconds,
+  kDays,
+  kShare,  // 0 to 1, shown in percent
+  kBytes,
+  kTeraflops,
+  kTokensPerSecond,
+  kSamplesPerSecond,
+  kGigabytesPerSecond,
+  kNumber,
+  kText
+};
+
+enum class Better : std::uint8_t { kNeither, kLess, kMore };
+
+struct Figure {
+  FigureGroup group;
+  std::string_view path{};    // in the document of a run, within its group; empty: not there
+  std::string_view key{};     // in points.csv and in other documents; empty: not there
+  std::string_view column{};  // name of the column of tables, as `show` has it; empty: `key`
+  std::string_view heading;
+  FigureUnit unit;
+  Better better = Better::kNeither;
+  bool is_default = false;   // a column where nobody chose columns
+  bool is_of_plans = false;  // in the documents of `search`
+  bool is_rare = false;      // not every job of the group has it
+  std::string_view meaning;
+  // Nothing where the job has no such figure.
+  std::optional<FigureValue> (*take)(const FigureSource& source);
+
+  std::string_view column_name() const { return column.empty() ? key : column; }
+  // Whether points.csv has its column although no point has the figure.
+  bool is_always_column() const { return group != FigureGroup::kWholeTraining && group != FigureGroup::kCall; }
+  // "mfu", "training_run.days"; empty where the document of a run has it not.
+  std::string full_path() const;
+  // The key, or without one the full path: no two figures have the same.
+  std::string name() const { return key.empty() ? full_path() : std::string(key); }
+};
+
+// In the order of points.csv and of the documents.
+std::span<const Figure> figures();
+// The figures that have a `key`.
+std::vector<const Figure*> keyed_figures();
+
+// Figures that a job has, by name().
+using FigureValues = std::map<std::string, FigureValue, std::less<>>;
+FigureValues figure_values(const FigureSource& source);
+// The first figure in this column that the job has; null if there is none.
+const Figure* find_column(const FigureValues& values, std::string_view column);
+// The number of that name; nothing where the job has none.
+std::optional<double> number_of(const FigureValues& values, std::string_view name);
+// The whole training, without its length; nothing where the job has none.
+std::optional<TrainingRun> whole_training(const FigureValues& values);
+// "-" where the job has no figure in the column.
+std::string column_text(const FigureValues& values, std::string_view column);
+
+// Texts of one column of several figures are short: "38.0 %", "3501.5 tokens/s", "12.50 GiB".
+std::string cell_text(const Figure& figure, const FigureValue& value);
+nlohmann::ordered_json to_json(const FigureValue& value);
+// Reads back what to_json() wrote; throws an exception of nlohmann::json for anything else.
+FigureValue value_of(const nlohmann::ordered_json& json);
+// Adds what the job has of the group, by paths.
+void put_figures(FigureGroup group, const FigureSource& source, nlohmann::ordered_json& to);
+
+// What pages know of figures that have a key: `key`, `heading`, `unit`, `better`, `is_default`, `is_of_plans`.
+nlohmann::ordered_json figures_json();
+
+std::string_view name_of(FigureUnit unit);  // "s", "share", "B", "tokens/s", ...
+std::string_view name_of(Better better);    // "less", "more", ""
+
+}  // namespace orrery::report
