@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/key_names.h"
 #include "core/config/quantity_text.h"
 #include "core/config/tree.h"
 #include "core/suggest.h"
@@ -14,12 +15,6 @@
 
 namespace orrery::experiment {
 namespace {
-
-constexpr std::array<std::string_view, 8> kFixedKeys = {"algorithms",      "algorithm_size",    "chunks",
-                                                        "queue",           "queue_scope",       "active_chunks",
-                                                        "dimension_order", "logical_dimensions"};
-constexpr std::array<std::string_view, 7> kNcclKeys = {"version", "launch", "in_place", "pxn",
-                                                       "algo",    "proto",  "constants"};
 
 // For how many bytes Chakra graphs were written, and whether there are any.
 struct GraphSize {
@@ -267,22 +262,43 @@ void check_logical_dimensions(Section& section, const network::Fabric& fabric, s
 }
 
 // Keys that mean nothing to the library in use.
-void refuse(Section& section, std::span<const std::string_view> keys, const collectives::Library& library,
+void refuse(Section& section, std::span<const std::string> keys, const collectives::Library& library,
             std::string_view hint) {
-  for (const std::string_view key : keys) {
+  for (const std::string& key : keys) {
     section.know(key);
     if (section.has(key))
       section.error(key, fmt::format("'{}' means nothing with 'library: {}'", key, library.name), std::string(hint));
   }
 }
 
-bool has_any(const Section& section, std::span<const std::string_view> keys) {
-  return std::ranges::any_of(keys, [&](std::string_view key) { return section.has(key); });
+bool has_any(const Section& section, std::span<const std::string> keys) {
+  return std::ranges::any_of(keys, [&](const std::string& key) { return section.has(key); });
+}
+
+// Lists the keys that one library reads and the other does not know.
+struct LibraryKeys {
+  std::vector<std::string> fixed;
+  std::vector<std::string> nccl;
+};
+
+const LibraryKeys& library_keys(const ConfigFiles& files) {
+  static const LibraryKeys keys = {
+      key_names(files,
+                [](Section& section) {
+                  system::CollectiveOptions options;
+                  read_fixed(section, options);
+                }),
+      key_names(files,
+                [](Section& section) {
+                  read_nccl(section, nullptr);
+                  read_constants(section);
+                })};
+  return keys;
 }
 
 // Warns of a key that turns NCCL's cost model, by which the cluster would run, into the fixed library. Algorithms that
 // are named are the fixed library's business, as everyone expects; a number of chunks is not.
-void warn_of_other_library(Section& section, const LibraryHints& hints) {
+void warn_of_other_library(Section& section, const LibraryHints& hints, const LibraryKeys& keys) {
   if (section.has("library") || section.has("algorithms") || hints.machine != collectives::LibraryKind::kNccl) return;
   const auto turns = [&](Location where, std::string_view name) {
     section.context().diagnostics().warning(
@@ -291,18 +307,18 @@ void warn_of_other_library(Section& section, const LibraryHints& hints) {
                     name),
         "write 'collectives.library: fixed' if that is meant; NCCL cuts and orders messages itself");
   };
-  const auto key = std::ranges::find_if(kFixedKeys, [&](std::string_view name) { return section.has(name); });
-  if (key != kFixedKeys.end())
+  const auto key = std::ranges::find_if(keys.fixed, [&](const std::string& name) { return section.has(name); });
+  if (key != keys.fixed.end())
     turns(section.where(*key), *key);
   else if (hints.asks_for_steps)
     turns(*hints.asks_for_steps, "network.granularity: step");
 }
 
 // Keys that only the fixed library has say that it is meant.
-collectives::LibraryKind default_library(const Section& section, const LibraryHints& hints) {
-  if (has_any(section, kFixedKeys) || hints.asks_for_steps) return collectives::LibraryKind::kFixed;
+collectives::LibraryKind default_library(const Section& section, const LibraryHints& hints, const LibraryKeys& keys) {
+  if (has_any(section, keys.fixed) || hints.asks_for_steps) return collectives::LibraryKind::kFixed;
   if (hints.machine) return *hints.machine;
-  return has_any(section, kNcclKeys) ? collectives::LibraryKind::kNccl : collectives::LibraryKind::kFixed;
+  return has_any(section, keys.nccl) ? collectives::LibraryKind::kNccl : collectives::LibraryKind::kFixed;
 }
 
 }  // namespace
@@ -314,8 +330,9 @@ collectives::LibraryKind library_of(const MachineKind& machine, bool is_real_clu
 
 std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHints& hints,
                                               system::CollectiveOptions& options) {
-  warn_of_other_library(section, hints);
-  collectives::LibraryKind kind = default_library(section, hints);
+  const LibraryKeys& keys = library_keys(section.context().files());
+  warn_of_other_library(section, hints, keys);
+  collectives::LibraryKind kind = default_library(section, hints, keys);
   section.takes(
       "library", kind, collectives::library_names(),
       "library that chooses algorithms; fixed: the configuration names one per dimension and collective, nccl: NCCL's "
@@ -327,9 +344,9 @@ std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHin
   const collectives::Library& library = collectives::libraries()[static_cast<std::size_t>(kind)];
   const bool is_fixed = kind == collectives::LibraryKind::kFixed;
   if (is_fixed)
-    refuse(section, kNcclKeys, library, "write 'library: nccl', or leave it out");
+    refuse(section, keys.nccl, library, "write 'library: nccl', or leave it out");
   else
-    refuse(section, kFixedKeys, library,
+    refuse(section, keys.fixed, library,
            "NCCL cuts and orders messages itself: leave it out, or write 'library: fixed'");
   std::vector<NamedAlgorithms> named;
   section.when(is_fixed, [&] {

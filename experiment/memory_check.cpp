@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
-#include "experiment/job.h"
+#include "experiment/jobs/job.h"
 #include "workload/traces/roles.h"
 
 namespace orrery::experiment {
@@ -270,6 +270,7 @@ bool check_job(const Experiment& experiment, const CheckedJob& job, bool allowed
 
 std::uint32_t ranks_of(const Experiment& experiment, const WorkloadSource& workload) {
   Diagnostics repeated;  // they are given when the job is loaded
+  if (workload.call) return workload.call->ranks;
   const std::size_t ranks = workload.training ? static_cast<std::size_t>(workload.training->parallel.ranks())
                             : workload.is_traced()
                                 ? workload::find_job_traces(workload.trace.prefix).file_of_rank.size()

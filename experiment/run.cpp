@@ -11,8 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "experiment/job.h"
-#include "experiment/several_jobs.h"
+#include "experiment/jobs/job.h"
+#include "experiment/jobs/several_jobs.h"
+#include "experiment/warnings.h"
 #include "report/culprits.h"
 #include "report/path_links.h"
 #include "report/timeline/timeline.h"
@@ -32,134 +33,8 @@ std::uint64_t peak_memory() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-// Says so where MEM nodes have no remote memory to go to.
-void warn_of_memory_nodes(const Experiment& experiment, const workload::Job& job, Diagnostics& diagnostics) {
-  if (experiment.simulation.remote_memory) return;
-  std::vector<std::size_t> of_graph(job.graphs.size());
-  for (std::size_t graph = 0; graph < job.graphs.size(); ++graph)
-    for (std::uint32_t i = 0; i < job.graphs[graph].size(); ++i) {
-      const workload::NodeKind kind = job.graphs[graph].kind(NodeId(i));
-      if (kind == workload::NodeKind::kMemoryLoad || kind == workload::NodeKind::kMemoryStore) ++of_graph[graph];
-    }
-  std::size_t nodes = 0;
-  for (const workload::RankBinding& rank : job.ranks) nodes += of_graph[rank.graph];
-  if (nodes > 0)
-    diagnostics.warning({experiment.file},
-                        fmt::format("{} MEM nodes take the bandwidth of the device's own memory", nodes),
-                        "give memory.remote if they go elsewhere");
-}
-
-// Says so where the algorithms of the configuration do not apply: in groups that are no whole part of the cluster.
-void warn_of_rings(const Experiment& experiment, const workload::Job& job, const workload::Matching& matching,
-                   const system::CollectivePlans& plans, Diagnostics& diagnostics) {
-  std::size_t groups = 0;
-  std::string first;
-  for (std::uint32_t i = 0; i < job.communicators.size(); ++i) {
-    const auto is_configured = [&](const workload::CollectiveCall& call) {
-      return !experiment.simulation.collectives.algorithms[static_cast<std::size_t>(call.kind)].empty();
-    };
-    const system::CommunicatorLayout& layout = plans.layout(GroupId(i));
-    if (layout.cuboid || layout.size() == 1 || !std::ranges::any_of(matching.calls(GroupId(i)), is_configured))
-      continue;
-    if (groups++ == 0) first = job.communicators[i].name;
-  }
-  if (groups > 0)
-    diagnostics.warning({experiment.file},
-                        fmt::format("collectives.algorithms does not apply to {} groups ('{}' is one), which are not a "
-                                    "whole part of the cluster and run as logical rings",
-                                    groups, printable(first)),
-                        "a group needs, in each dimension, all coordinates or one; on an axis of a ring, a torus or a "
-                        "mesh, equally spaced ones");
-}
-
-// Says so where groups have other numbers of ranks than the files with algorithms.
-void warn_of_tables(const Experiment& experiment, const workload::Job& job, const workload::Matching& matching,
-                    Diagnostics& diagnostics) {
-  const system::CollectiveOptions& options = experiment.simulation.collectives;
-  for (const CollectiveKind kind : kAllCollectiveKinds) {
-    if (options.tables[static_cast<std::size_t>(kind)].empty()) continue;
-    std::set<std::size_t> others;  // numbers of ranks
-    for (std::uint32_t i = 0; i < job.communicators.size(); ++i) {
-      const std::size_t ranks = job.communicators[i].members.size();
-      const bool calls = std::ranges::find(matching.calls(GroupId(i)), kind, &workload::CollectiveCall::kind) !=
-                         matching.calls(GroupId(i)).end();
-      if (calls && ranks > 1 && options.table(kind, static_cast<std::uint32_t>(ranks)) == nullptr) others.insert(ranks);
-    }
-    if (!others.empty())
-      diagnostics.warning({experiment.file},
-                          fmt::format("no file of collectives.algorithms.{} is for groups of {} ranks, which run the "
-                                      "default algorithm",
-                                      name_of(kind), fmt::join(others, ", ")),
-                          "an algorithm file is for one number of ranks; name one for each");
-  }
-}
-
-// Says so where switches between the nodes could add up, and no collective makes use of it.
-void warn_of_idle_switches(const Experiment& experiment, const workload::Job& job, const workload::Matching& matching,
-                           const system::CollectivePlans& plans, Diagnostics& diagnostics) {
-  const system::CollectiveOptions& options = experiment.simulation.collectives;
-  if (!experiment.fabric.interconnect().in_network_reduction || experiment.fabric.dimensions().size() < 2) return;
-  for (std::uint32_t i = 0; i < job.communicators.size(); ++i) {
-    const auto group = static_cast<GroupId>(i);
-    if (plans.model_of(group) != group || plans.layout(group).size() == 1) continue;
-    for (const workload::CollectiveCall& call : matching.calls(group))
-      for (const system::DimensionAlgorithm& chosen :
-           system::choose_algorithms(call.kind, options, plans.layout(group), plans.dimensions()))
-        if (chosen.algorithm.is_in_network()) return;
-  }
-  std::vector<std::string_view> kinds;
-  for (const CollectiveKind kind : kAllCollectiveKinds)
-    if (collectives::find_algorithm("in-network")->supports(kind)) kinds.push_back(name_of(kind));
-  diagnostics.warning(
-      {experiment.file},
-      "'in_network_reduction: true' changes nothing: no collective of the job runs in the switches between nodes",
-      fmt::format("with 'library: fixed' these do: {}; unless collectives.algorithms names another algorithm, and in "
-                  "groups of whole nodes or of one rank per node",
-                  fmt::join(kinds, ", ")));
-}
-
-// Warns of surprising behaviour of the fixed library with this configuration.
-void warn_of_collectives(const Experiment& experiment, const workload::Job& job, const workload::Matching& matching,
-                         std::span<const DeviceId> placement, Diagnostics& diagnostics) {
-  if (experiment.simulation.collectives.library != nullptr) return;
-  const system::CollectivePlans plans(job, matching, experiment.fabric, placement, experiment.simulation.collectives);
-  warn_of_rings(experiment, job, matching, plans, diagnostics);
-  warn_of_idle_switches(experiment, job, matching, plans, diagnostics);
-  warn_of_tables(experiment, job, matching, diagnostics);
-}
-
-// Says so where `dimension_order: themis` keeps the order of the dimensions everywhere.
-void warn_of_idle_themis(const Experiment& experiment, const system::CollectivePlans& plans, Diagnostics& diagnostics) {
-  if (plans.balanced_in_vain())
-    diagnostics.warning(
-        {experiment.file},
-        "'dimension_order: themis' changes nothing: no collective of the job ends sooner if its chunks go "
-        "through the dimensions in orders of their own",
-        "leave it out; more chunks, or dimensions of other bandwidths, may change that");
-}
-
-// Says so where `compute: roofline` has nothing to work on. `compute`: by graph.
-void warn_of_idle_roofline(const Experiment& experiment, const workload::Job& job,
-                           std::span<const system::ComputeOptions> compute, Diagnostics& diagnostics) {
-  if (std::ranges::none_of(compute, &system::ComputeOptions::prefer_roofline)) return;
-  for (std::size_t graph = 0; graph < job.graphs.size(); ++graph)
-    for (std::uint32_t i = 0; compute[graph].prefer_roofline && i < job.graphs[graph].size(); ++i)
-      if (system::has_roofline_work(job.graphs[graph], NodeId(i))) return;
-  diagnostics.warning({experiment.file},
-                      "'compute: roofline' changes nothing: no compute node of the traces has FLOPs or bytes",
-                      "leave it out, or record the traces with them");
-}
-
-// Says so where a node is perturbed that no rank runs on.
-void warn_of_idle_nodes(const Experiment& experiment, std::span<const DeviceId> placement, Diagnostics& diagnostics) {
-  for (const auto& [node, perturbed] : experiment.simulation.perturbation.nodes)
-    if (std::ranges::none_of(placement, [&](DeviceId d) { return network::node_of(experiment.fabric, d) == node; }))
-      diagnostics.warning(perturbed.where, fmt::format("no rank runs on node {}: this changes nothing", node),
-                          "`placement` says which devices ranks run on");
-}
-
 bool takes_measured_times(const WorkloadSource& workload, const workload::Job& job) {
-  return !workload.training && std::ranges::any_of(job.graphs, [&](const workload::ExecutionGraph& graph) {
+  return !workload.training && !workload.call && std::ranges::any_of(job.graphs, [&](const workload::ExecutionGraph& graph) {
     return system::has_measured_time(graph, workload.compute);
   });
 }
@@ -205,10 +80,22 @@ std::vector<report::RankLinkRates> find_link_rates(const workload::Job& job, con
 }
 
 report::CallFigures figures_of(const CallSource& call, Time finish) {
-  report::CallFigures figures{std::string(call.operation.name), call.size};
+  report::CallFigures figures{call.name, call.size};
   if (finish == Time{}) return figures;
   figures.algorithm_bandwidth = static_cast<double>(call.size.count()) / seconds(finish);
   figures.bus_bandwidth = figures.algorithm_bandwidth * workload::bus_factor(call.operation, call.ranks);
+  return figures;
+}
+
+report::ProductFigures figures_of(const Experiment& experiment, const ProductCall& product,
+                                  std::span<const DeviceId> placement, Time finish) {
+  const workload::Operator op = product.gemm;
+  report::ProductFigures figures{workload::sizes_of(op), 0, std::nullopt};
+  if (finish > Time{}) figures.rate = static_cast<double>(workload::flops_of(op).count()) / seconds(finish);
+  // The slowest device sets the time, but on several types none stands for all.
+  if (const auto peak = experiment.device_of(placement.front()).peak(product.gemm.precision);
+      peak && experiment.devices.size() == 1)
+    figures.peak_share = figures.rate / static_cast<double>(peak->count());
   return figures;
 }
 
@@ -229,17 +116,14 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
   ExperimentJob whole = together(experiment, jobs);
   const workload::Job& job = whole.job;
   for (const report::RankChoice& choice : wanted.ranks) report::check_rank_choice(choice, job.ranks.size());
-  warn_of_memory_nodes(experiment, job, diagnostics);
-  warn_of_idle_roofline(experiment, job, options.compute_by_graph, diagnostics);
-  warn_of_idle_nodes(experiment, whole.placement, diagnostics);
   const workload::Matching matching = workload::match(job);
-  warn_of_collectives(experiment, job, matching, whole.placement, diagnostics);
+  warn_before_run(experiment, job, matching, whole.placement, options.compute_by_graph, diagnostics);
   // 2. Simulate.
   report::OperationLog log(job.ranks.size());
   system::Simulation simulation({whole.job, matching, experiment.fabric, experiment.devices, whole.placement}, options,
                                 network_of(experiment), log);
   const system::SimulationTotals totals = simulation.run(show("simulating"));
-  warn_of_idle_themis(experiment, simulation.plans(), diagnostics);
+  warn_after_run(experiment, simulation.plans(), diagnostics);
   // 3. Report.
   report::Result result = report::make_result(whole.job, experiment.fabric, simulation, totals, log);
   if (jobs.size() > 1) {
@@ -249,7 +133,10 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
     result.training = figures_of(experiment, experiment.jobs.front().workload, whole,
                                  totals.finish.time_since_epoch() - result.initial, totals, log);
   } else if (const std::optional<CallSource>& call = experiment.jobs.front().workload.call) {
-    result.call = figures_of(*call, totals.finish);
+    if (call->product)
+      result.product = figures_of(experiment, *call->product, whole.placement, totals.finish);
+    else
+      result.call = figures_of(*call, totals.finish);
   }
   report::CriticalPath path;
   std::vector<report::RankLinkRates> rates;

@@ -14,6 +14,7 @@
 #include "core/collective_kind.h"
 #include "core/config/config.h"
 #include "core/machine_kind.h"
+#include "experiment/jobs/call.h"
 #include "network/config/cluster.h"
 #include "network/fabric/fabric.h"
 #include "system/devices/device.h"
@@ -54,14 +55,6 @@ struct TextSource {
   workload::LayersOptions layers{};
 };
 
-// One collective, or an exchange between neighbours, that all ranks call at once.
-struct CallSource {
-  workload::CallOperation operation;
-  Bytes size{0};                     // as workload::CallSize says
-  std::uint32_t ranks = 0;           // that call it
-  std::uint32_t ranks_per_node = 0;  // the first so many devices of each node; 0: all
-};
-
 // Traces, profiles or texts to replay, a call, or a model to train.
 struct WorkloadSource {
   workload::ChakraSource trace;
@@ -70,7 +63,7 @@ struct WorkloadSource {
   std::optional<CallSource> call;
   std::optional<workload::TrainingSpec> training;
   system::ComputeOptions compute;
-  bool dispatches_within_node = false;  // by kernels that connect the ranks of one node only
+  std::optional<Location> kernels_of_node;  // where those that dispatch tokens connect the ranks of one node only
 
   bool is_traced() const { return !training && !call && !profile && !text; }
   // The files that its work is read from; none of a model and of a call. InputError for a prefix without traces.
@@ -82,14 +75,6 @@ struct JobSource {
   std::string name;  // different from those of the others; empty of an only one
   WorkloadSource workload;
   Duration start{};  // none of its operations starts before
-};
-
-// The cluster, as far as jobs depend on it.
-struct JobMachine {
-  Architecture architecture = Architecture::kOther;  // of its devices, the oldest
-  std::int64_t devices = 1;
-  std::int64_t devices_per_node = 1;  // of `dims`, the first dimension is a node
-  bool is_known = false;              // else all of this stands for a cluster that is wrong
 };
 
 // Reads `workload` or `jobs`.

@@ -250,6 +250,23 @@ constexpr auto kFigures = std::to_array<Figure>({
      .better = Better::kMore,
      .meaning = "bus bandwidth of a collective: algorithm bandwidth times the factor of nccl-tests",
      .take = [](const Source& from) { return from.call ? Value(from.call->bus_bandwidth * 1e-9) : Value(); }},
+    {.group = kProduct,
+     .path = "product_tflops",
+     .key = "product_tflops",
+     .heading = "product TFLOP/s",
+     .unit = kTeraflops,
+     .better = Better::kMore,
+     .meaning = "rate of a matrix product, 10^12 FLOPs a second",
+     .take = [](const Source& from) { return from.product ? Value(from.product->rate * 1e-12) : Value(); }},
+    {.group = kProduct,
+     .path = "product_peak_share",
+     .key = "product_peak_share",
+     .heading = "of the peak",
+     .unit = kShare,
+     .better = Better::kMore,
+     .is_rare = true,
+     .meaning = "share of the device's peak in the product's precision; not where devices are of several types",
+     .take = [](const Source& from) { return from.product ? optional_value(from.product->peak_share) : Value(); }},
     {.group = kParts,
      .key = "compute_s",
      .heading = "compute",
@@ -310,7 +327,7 @@ constexpr auto kFigures = std::to_array<Figure>({
 });
 
 // By FigureGroup; where in the document of a run.
-constexpr std::array<std::string_view, 7> kPlaces = {"", "", "", "memory.", "training_run.", "", ""};
+constexpr std::array<std::string_view, 8> kPlaces = {"", "", "", "memory.", "training_run.", "", "", ""};
 // By FigureUnit.
 constexpr std::array<std::string_view, 10> kUnits = {"s",        "days",      "share", "B", "TFLOP/s",
                                                      "tokens/s", "samples/s", "GB/s",  "",  "text"};
@@ -364,7 +381,8 @@ std::string Figure::full_path() const {
 
 FigureSource figure_source(const Result& result) {
   FigureSource source{iteration_time(result), result.training ? &*result.training : nullptr,
-                      result.call ? &*result.call : nullptr, mean_parts(result), shares_of(result.links)};
+                      result.call ? &*result.call : nullptr,
+                      result.product ? &*result.product : nullptr, mean_parts(result), shares_of(result.links)};
   for (Part& part : source.parts) part.seconds /= static_cast<double>(result.iterations);
   return source;
 }

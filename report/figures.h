@@ -30,6 +30,7 @@ struct FigureSource {
   Duration iteration{};
   const TrainingFigures* training = nullptr;
   const CallFigures* call = nullptr;
+  const ProductFigures* product = nullptr;
   std::vector<Part> parts{};  // of an iteration, mean over ranks, largest first
   LinkShares links{};
 };
@@ -47,6 +48,7 @@ enum class FigureGroup : std::uint8_t {
   kMemory,         // a job from a model; in `memory`
   kWholeTraining,  // one with workload.tokens; in `training_run`
   kCall,           // one collective; at the top
+  kProduct,        // one matrix product; at the top
   kParts           // every job, from its parts; only by --print
 };
 
@@ -82,7 +84,9 @@ struct Figure {
 
   std::string_view column_name() const { return column.empty() ? key : column; }
   // Whether points.csv has its column although no point has the figure.
-  bool is_always_column() const { return group != FigureGroup::kWholeTraining && group != FigureGroup::kCall; }
+  bool is_always_column() const {
+    return group != FigureGroup::kWholeTraining && group != FigureGroup::kCall && group != FigureGroup::kProduct;
+  }
   // "mfu", "training_run.days"; empty where the document of a run has it not.
   std::string full_path() const;
   // The key, or without one the full path: no two figures have the same.

@@ -167,6 +167,13 @@ struct CallFigures {
   double bus_bandwidth = 0;        // times workload::bus_factor()
 };
 
+// Figures of a job in which every rank computes one matrix product.
+struct ProductFigures {
+  std::string sizes;                 // "4096 x 4096 x 4096 bf16"
+  double rate = 0;                   // of a rank, in FLOP/s
+  std::optional<double> peak_share;  // of the device's peak in this precision; none on several types of devices
+};
+
 struct Result {
   std::optional<ResultSource> source;  // none if nobody said
   ConfigValue experiment;              // resolved
@@ -181,6 +188,7 @@ struct Result {
   std::int64_t iterations = 1;               // simulated one after the other until `finish`; 1 of several jobs
   std::optional<TrainingFigures> training;   // of an only job
   std::optional<CallFigures> call;           // likewise
+  std::optional<ProductFigures> product;     // likewise
   std::optional<TimeInterval> interval;      // of the iteration of one that trains; none if nobody said
   std::vector<JobFigures> jobs;              // if there are several
   std::vector<SharedLinks> shared_links;     // that these use

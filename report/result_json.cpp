@@ -200,7 +200,9 @@ Json to_json(const Result& result, bool deterministic) {
   if (result.training) add_training(source, document);
   if (result.call)
     document["collective"] = {{"operation", result.call->operation}, {"bytes", result.call->size.count()}};
+  if (result.product) document["product"] = {{"sizes", result.product->sizes}};
   put_figures(FigureGroup::kCall, source, document);
+  put_figures(FigureGroup::kProduct, source, document);
   if (!result.jobs.empty()) add_jobs(result, document);
   Json breakdown = Json::array();
   std::vector<std::vector<std::size_t>> ranks(result.classes.size());

@@ -386,6 +386,13 @@ std::string call_text(const CallFigures& call) {
                      call.algorithm_bandwidth * 1e-9, call.bus_bandwidth * 1e-9);
 }
 
+// "product 4096 x 4096 x 4096 bf16: 640.1 TFLOP/s, 64.7 % of the peak".
+std::string product_text(const ProductFigures& product) {
+  std::string text = fmt::format("product {}: {:.4g} TFLOP/s", product.sizes, product.rate * 1e-12);
+  if (product.peak_share) text += fmt::format(", {:.1f} % of the peak", 100 * *product.peak_share);
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string interval_text(const TimeInterval& interval) {
@@ -406,6 +413,7 @@ std::string summary_text(const Result& result) {
                       result.library.empty() ? "" : ", " + result.library);
   if (result.training) text += result.training->job + "\n";
   if (result.call) text += call_text(*result.call);
+  if (result.product) text += product_text(*result.product);
   if (result.iterations > 1)
     text += fmt::format("mean of {} iterations; the times below are of all of them\n", result.iterations);
   if (result.initial > Duration::zero())

@@ -183,6 +183,11 @@ Document result_document() {
        {maybe(
            {kMap, "collective", "of a job that is one collective", {{kText, "operation", ""}, {kWhole, "bytes", ""}}})},
        maybe(figure_keys(FigureGroup::kCall)),
+       {maybe({kMap,
+               "product",
+               "of a job that is one matrix product",
+               {{kText, "sizes", "m x n x k, number of them, precision"}}})},
+       maybe(figure_keys(FigureGroup::kProduct)),
        {maybe({kList, "jobs",
                "of several jobs ([several-jobs.md](several-jobs.md)); their figures of training are those beside the "
                "others",

@@ -104,6 +104,7 @@ PointFigures figures_of(const report::Result& result) {
                        {},
                        result.computes_as_measured};
   if (result.training) figures.job = result.training->job;
+  if (result.product) figures.job = fmt::format("product {}", result.product->sizes);
   if (result.call) figures.job = fmt::format("{} of {}", result.call->operation, rounded(result.call->size));
   return figures;
 }

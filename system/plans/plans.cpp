@@ -54,7 +54,7 @@ CollectivePlans::CollectivePlans(const workload::Job& job, const workload::Match
       throw InputError({},
                        fmt::format("tokens are dispatched by '{}', which is timed with 'library: nccl' only",
                                    printable(communicator.exchange->library.name)),
-                       "write workload.experts.dispatch: all-to-all, or leave out what asks for another library");
+                       "write dispatch: all-to-all, or leave out what asks for another library");
     std::vector<DeviceId>& devices = devices_.emplace_back();
     for (const RankId rank : communicator.members) devices.push_back(placement[index_of(rank)]);
   }

@@ -458,6 +458,18 @@ CALLS = [
     text("A collective on more ranks than there may be", "cluster: dgx-a100\nnodes: 131073\nworkload: {collective: all_reduce, size: 1 GiB}\n",
          "'all_reduce' on 1048584 ranks", "1048576 at most: ranks: N"),
     call("size: 1 GiB", "'size' belongs to 'collective'"),
+    call("exchange: {tokens: 1, hidden: 4096, experts: 63, experts_per_token: 4}", "63 experts on 16 ranks", "ranks: N"),
+    call("exchange: {tokens: 1, hidden: 4096, experts: 16, experts_per_token: 17}", "a token goes to 17 of 16 experts"),
+    call("exchange: {tokens: 1, hidden: 4096, experts: 16, experts_per_token: 2, groups: 3}", "16 experts in 3 groups"),
+    call("exchange: {tokens: 1, hidden: 4096, experts: 16, experts_per_token: 4, groups: 8, groups_per_token: 1}",
+         "4 experts of a token in 1 of 8 groups of 2"),
+    call("exchange: {tokens: 1, hidden: 4096, experts: 16, experts_per_token: 2}, size: 1 GiB", "'size' belongs to 'collective'"),
+    call("exchange: {tokens: 1, hidden: 4096, experts: 16, experts_per_token: 2, dispatch: trtllm-one-sided}",
+         "connects the ranks of one node only", "dispatch: deepep, or fewer ranks"),
+    call("product: {m: 0, n: 1, k: 1}", "workload.product.m: 0 is out of range; expected 1 to"),
+    call("product: {m: 1, n: 1}", "k"),
+    call("product: {m: 1, n: 1, k: 1}, batch: {global: 1}", "'batch' belongs to a model to train, not to a product"),
+    call("product: {m: 1, n: 1, k: 1}, precision: int4", "workload.precision: unknown value 'int4'"),
 ]
 
 NCCL = [

@@ -311,7 +311,7 @@ EXPERT = [
     whole("DeepEP beside the fixed library",
           EXPERTS.replace("data: 8", "data: 8, expert: 8") + "  experts: {dispatch: deepep}\ncollectives: {library: fixed}\n",
           "error: tokens are dispatched by 'deepep', which is timed with 'library: nccl' only",
-          "workload.experts.dispatch: all-to-all"),
+          "write dispatch: all-to-all"),
     job("Shared experts beside a dispatch, with tensor parallelism", "tensor: 2, data: 4, expert: 4, sequence: true",
         "error: shared experts with tensor parallelism communicate themselves: no overlap",
         "leave workload.experts.overlap_shared out", more="experts: {overlap_shared: true}", base=EXPERTS),

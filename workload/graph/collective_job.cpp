@@ -54,4 +54,24 @@ Job neighbour_job(Bytes bytes, std::uint32_t ranks) {
   return job;
 }
 
+Job compute_job(std::string_view name, std::span<const Duration> times, std::span<const std::uint32_t> graphs) {
+  ORRERY_ASSERT(!times.empty());
+  Job job;
+  for (const Duration time : times) {
+    GraphBuilder graph;
+    GraphNode compute;
+    compute.kind = NodeKind::kCompute;
+    compute.duration = time;
+    graph.add(compute);
+    if (job.graphs.empty()) {
+      const std::array<NodeLabel, 1> labels = {{{0, name}}};
+      job = on_the_world(std::move(graph).build(), NodeLabels(labels), static_cast<std::uint32_t>(graphs.size()));
+    } else {
+      job.graphs.push_back(std::move(graph).build());
+    }
+  }
+  for (std::size_t rank = 0; rank < graphs.size(); ++rank) job.ranks[rank].graph = graphs[rank];
+  return job;
+}
+
 }  // namespace orrery::workload

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "core/collective_kind.h"
 #include "core/units.h"
@@ -17,5 +19,8 @@ Job collective_job(CollectiveKind kind, Bytes bytes, std::uint32_t ranks);
 // Every rank sends one message of `bytes` to the next one, the last to the first, and receives one; all at once. At
 // least two ranks.
 Job neighbour_job(Bytes bytes, std::uint32_t ranks);
+
+// Makes a job in which every rank computes once: for times[graphs[rank]], which are not zero.
+Job compute_job(std::string_view name, std::span<const Duration> times, std::span<const std::uint32_t> graphs);
 
 }  // namespace orrery::workload

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT
-// `workload: {collective: NAME}` as an experiment against `orrery collective`, which makes the same job by itself.
+// Jobs of one operation as experiments: collectives against `orrery collective`, exchanges of tokens against the law that
+// their validation takes, products against the model of operators.
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
+#include "collectives/token_exchange.h"
 #include "core/config/tree.h"
 #include "core/error.h"
 #include "experiment/run.h"
 #include "study/benchmark/study.h"
+#include "system/devices/operator_model.h"
+#include "system/plans/group_library.h"
 #include "tests/shipped_files.h"
 
 using namespace orrery;
@@ -99,4 +105,72 @@ TEST_CASE("a call that makes no sense is refused where it stands") {
             "'chakra' and 'collective' are two jobs"));
   CHECK(has(error_of("model: gpt3-13b, size: 1 GiB, parallel: {tensor: 8, data: 2}, batch: {global: 16, micro: 1}"),
             "'size' belongs to 'collective'"));
+}
+
+TEST_CASE("an exchange of tokens as an experiment takes as long as the law of its library says") {
+  for (const std::string_view way : {"dispatch", "combine"}) {
+    const experiment::Experiment read_one = read(
+        fmt::format("cluster: dgx-h100\nnodes: 4\nworkload:\n  exchange: {{way: {}, tokens: 4096, hidden: 7168, experts: "
+                    "256, experts_per_token: 8, precision: {}}}\n",
+                    way, way == "dispatch" ? "fp8" : "bf16"));
+    Diagnostics diagnostics;
+    const report::Result result = experiment::run_experiment(read_one, false, diagnostics).result;
+    REQUIRE(result.call.has_value());
+    CHECK(result.call->operation == way);
+    // A row for each expert of a token: 7168 values of a byte with a scale of 4 bytes for each 128, or of two bytes.
+    CHECK(result.call->size == Bytes(4096LL * 8 * (way == "dispatch" ? 7168 + 4 * 56 : 2 * 7168)));
+    std::vector<DeviceId> devices;
+    for (std::uint32_t device = 0; device < 32; ++device) devices.push_back(DeviceId(device));
+    const collectives::GroupShape shape = system::lay_out_group(devices, read_one.fabric).shape;
+    const auto& call = *read_one.jobs.front().workload.call;
+    REQUIRE(call.exchange.has_value());
+    const collectives::Aggregate law = collectives::token_exchange(*call.exchange, call.size, shape);
+    const double moving = std::max(collectives::lone_seconds(law, shape).together, seconds(law.least));
+    CHECK(seconds(result.finish.time_since_epoch()) == Approx(seconds(law.latency) + moving).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("tokens go as the collectives that their library takes") {
+  const auto finish = [](std::string_view workload) {
+    return run(fmt::format("cluster: dgx-h100\nnodes: 2\nworkload: {{{}}}\n", workload)).finish;
+  };
+  constexpr std::string_view kTokens = "tokens: 128, hidden: 4096, experts: 64, experts_per_token: 4";
+  const auto exchange = [&](std::string_view way, std::string_view library) {
+    return finish(fmt::format("exchange: {{way: {}, dispatch: {}, {}}}", way, library, kTokens));
+  };
+  // 128 tokens x 4 experts x 4096 values of 2 bytes; to all of 16 ranks 128 tokens each.
+  CHECK(exchange("dispatch", "all-to-all") == finish("collective: all_to_all, size: 4194304 B"));
+  CHECK(exchange("dispatch", "all-gather") == finish("collective: all_gather, size: 16777216 B"));
+  CHECK(exchange("combine", "all-gather") == finish("collective: reduce_scatter, size: 16777216 B"));
+}
+
+TEST_CASE("a product as an experiment takes as long as its kernel on each device") {
+  const experiment::Experiment read_one = read("cluster: dgx-h100\nnodes: 1\nworkload: {product: {m: 4096, n: 512, k: 1024}}\n");
+  const workload::Gemm gemm{.m = 4096, .n = 512, .k = 1024};
+  Diagnostics diagnostics;
+  const report::Result result = experiment::run_experiment(read_one, false, diagnostics).result;
+  const Duration kernel = system::OperatorModel(read_one.devices.front()).time(gemm);
+  CHECK(result.finish.time_since_epoch() == kernel);
+  CHECK(result.class_of_rank.size() == 8);
+  REQUIRE(result.product.has_value());
+  CHECK(result.product->sizes == "4096 x 512 x 1024 bf16");
+  CHECK(result.product->rate == Approx(2.0 * 4096 * 512 * 1024 / seconds(kernel)));
+  REQUIRE(result.product->peak_share.has_value());
+  CHECK(*result.product->peak_share == Approx(result.product->rate / 989.4e12).epsilon(1e-3));
+}
+
+TEST_CASE("an exchange or a product that makes no sense is refused where it stands") {
+  const std::string tokens = "exchange: {tokens: 128, hidden: 4096, experts: 64, experts_per_token: 4";
+  CHECK(has(error_of("exchange: {hidden: 4096, experts: 64, experts_per_token: 4}"), "tokens"));
+  CHECK(has(error_of("exchange: {tokens: 1, hidden: 4096, experts: 63, experts_per_token: 4}"), "63 experts on 16 ranks"));
+  CHECK(has(error_of("exchange: {tokens: 1, hidden: 4096, experts: 16, experts_per_token: 17}"),
+            "a token goes to 17 of 16 experts"));
+  CHECK(has(error_of(tokens + ", groups: 5}"), "64 experts in 5 groups"));
+  CHECK(has(error_of(tokens + ", groups: 32, groups_per_token: 1}"), "4 experts of a token in 1 of 32 groups of 2"));
+  CHECK(has(error_of(tokens + "}, size: 1 GiB"), "'size' belongs to 'collective'"));
+  CHECK(has(error_of(tokens + "}, ranks: 1"), "'dispatch' has only one rank here"));
+  CHECK(has(error_of(tokens + "}, batch: {global: 4}"), "'batch' belongs to a model to train, not to an exchange of tokens"));
+  CHECK(has(error_of("product: {m: 0, n: 1, k: 1}"), "out of range; expected 1 to"));
+  CHECK(has(error_of("product: {m: 1, n: 1}"), "k"));
+  CHECK(has(error_of("product: {m: 1, n: 1, k: 1}, collective: barrier"), "'collective' and 'product' are two jobs"));
 }

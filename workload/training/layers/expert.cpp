@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "workload/calls/token_rows.h"
 #include "workload/training/layers/blocks.h"
 
 namespace orrery::workload {
@@ -66,12 +67,9 @@ ElementWise activation(const LayerShape& shape, std::int64_t values, bool backwa
 
 // On their way to experts rows may have a precision of their own, with scales as DeepSeek-V3 has them.
 Bytes sent_rows(const LayerShape& shape, std::int64_t rows, bool to_experts) {
-  constexpr std::int64_t kScaled = 128;  // values that share a scale of 4 bytes
   const Precision precision =
       to_experts ? shape.dispatching.precision.value_or(shape.activation()) : shape.activation();
-  const std::int64_t hidden = shape.model->hidden;
-  const std::int64_t scales = is_of_products_only(precision) ? 4 * ((hidden + kScaled - 1) / kScaled) : 0;
-  return Bytes(rows * (hidden * size_of(precision).count() + scales));
+  return token_rows(rows, shape.model->hidden, precision);
 }
 
 // All-to-all of the rows that come to the rank. With an uneven load the busiest rank carries most; it does so in the

@@ -343,7 +343,9 @@ std::string batches_near(const TrainingSpec& training) {
 
 const Location& TrainingSpec::where_of(std::string_view path) const {
   const auto found = locations.find(path);
-  return found == locations.end() ? where : found->second;
+  if (found != locations.end()) return found->second;
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string_view::npos ? where : where_of(path.substr(0, dot));
 }
 
 std::vector<std::int64_t> TrainingSpec::layers_of_stages() const {

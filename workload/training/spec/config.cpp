@@ -16,11 +16,13 @@ constexpr Range kDegree{1, 1 << 24};
 
 const std::vector<std::string> kDimensionNames = {"tensor", "context", "data", "pipeline"};
 
-// Before defaults are filled in: where a key is absent, its section's place stands.
-void note_places(const Section& section, std::string_view prefix, std::initializer_list<std::string_view> keys,
-                 TrainingSpec& training) {
-  for (const std::string_view key : keys)
-    training.locations.insert_or_assign(fmt::format("{}{}", prefix, key), section.where(key));
+// Notes where each key of a map stands, and those below it; before defaults are filled in.
+void note_places(const ConfigValue& map, const std::string& prefix, TrainingSpec& training) {
+  for (const ConfigEntry& entry : map.entries) {
+    const std::string path = prefix + entry.key;
+    training.locations.insert_or_assign(path, entry.value.where);
+    note_places(entry.value, path + ".", training);
+  }
 }
 
 void read_order(Section& section, Parallelism& parallel) {
@@ -81,10 +83,6 @@ constexpr std::array<Section::OtherName, 16> kOtherDegrees = {{
 
 void read_parallel(Section& section, std::int64_t devices, TrainingSpec& training) {
   section.translate(kOtherDegrees);
-  note_places(section, "parallel.",
-              {"tensor", "context", "data", "pipeline", "expert", "expert_tensor", "expert_skew", "sequence", "shard",
-               "expert_seed", "exchange", "servers", "asynchronous"},
-              training);
   Parallelism& parallel = training.parallel;
   const std::array<std::string_view, kParallelDimensionCount> meanings = {
       "tensor parallelism: number of ranks that share every layer",
@@ -132,7 +130,6 @@ void read_parallel(Section& section, std::int64_t devices, TrainingSpec& trainin
 }
 
 void read_dispatching(Section& section, TrainingSpec& training) {
-  note_places(section, "experts.", {"dispatch", "precision", "overlap_shared"}, training);
   section.section_or(
       "dispatch", "all-to-all", "how tokens go to their experts and back; `orrery list dispatch` names the libraries",
       [&](Section& s) { training.experts.dispatch = read_dispatch(s); }, "dispatch");
@@ -145,7 +142,6 @@ void read_dispatching(Section& section, TrainingSpec& training) {
 }
 
 void read_schedule(Section& section, TrainingSpec& training) {
-  note_places(section, "schedule.", {"kind", "virtual_stages", "overlap_passes"}, training);
   section.takes("kind", training.schedule,
                 {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble", "pipedream", "dualpipe", "dualpipev"},
                 "order of the micro-batches' forward and backward passes on a pipeline stage; zero-bubble: ZB-H1; "
@@ -201,7 +197,6 @@ void read_input(Section& section, InputSpec& input) {
 }
 
 void read_beside_training(Section& section, TrainingSpec& training) {
-  note_places(section, "", {"initial_broadcast", "input", "checkpoint"}, training);
   section.takes("initial_broadcast", training.initial_broadcast,
                 "whether replicas get the parameters by a broadcast before the first iteration; its time is reported "
                 "apart");
@@ -337,8 +332,7 @@ TrainingSpec read_training(Section& section, Architecture architecture, std::int
   TrainingSpec training;
   section.translate(kOtherKeys);
   training.where = section.where();
-  note_places(section, "", {"pipeline_layers", "recompute", "recompute_modules", "precision", "lora", "software"},
-              training);
+  note_places(section.contents(), "", training);
   section.required_section(
       "model", "model to train. Example: `model: gpt3-175b`", [&](Section& s) { training.model = read_model(s); },
       "models");
@@ -348,7 +342,6 @@ TrainingSpec read_training(Section& section, Architecture architecture, std::int
   section.defaulted_section("experts", "mixture of experts: how tokens are dispatched",
                             [&](Section& s) { read_dispatching(s, training); });
   section.required_section("batch", "batch sizes. Example: `{global: 1536, micro: 1}`", [&](Section& s) {
-    note_places(s, "batch.", {"global", "micro"}, training);
     s.needs("global", training.global_batch, {1, 1LL << 32},
             "global batch size: sequences or samples per training step");
     s.takes("micro", training.micro_batch, {1, 1 << 24},

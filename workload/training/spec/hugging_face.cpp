@@ -80,7 +80,7 @@ class Translation {
     add_shared_expert();
     if (type_.experts.empty()) drop_of_dense();
     refuse_mixed_layers();
-    for (const std::string_view key : own_model_keys())
+    for (const std::string& key : own_model_keys())
       if (const ConfigEntry* own = contents_.find(key)) replace(*own);
     tell_sequence();
     add_windows();
@@ -414,7 +414,7 @@ TranslatedModel language_model_of(const ConfigValue& contents, const ConfigEntry
     if (const ConfigEntry* entry = contents.find(key); entry != nullptr && own.find(key) == nullptr)
       own.entries.push_back(*entry);
   };
-  for (const std::string_view key : own_model_keys()) add(key);
+  for (const std::string& key : own_model_keys()) add(key);
   for (const char* key : {"tie_word_embeddings", "model_type", "_name_or_path"}) add(key);
   TranslatedModel model = from_hugging_face(own, path, diagnostics);
   const std::vector<std::string_view> read = read_keys();

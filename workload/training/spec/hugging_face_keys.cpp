@@ -7,40 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "core/config/key_names.h"
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
+#include "workload/training/spec/transformer_config.h"
 
 namespace orrery::workload {
 namespace {
-
-constexpr std::array<std::string_view, 28> kOwnModelKeys = {"attention",
-                                                            "biases",
-                                                            "causal",
-                                                            "dense_layers",
-                                                            "embedding_norm",
-                                                            "expert_groups",
-                                                            "expert_hidden",
-                                                            "expert_interval",
-                                                            "experts",
-                                                            "experts_per_token",
-                                                            "ffn_hidden",
-                                                            "gated_mlp",
-                                                            "groups_per_token",
-                                                            "head_size",
-                                                            "heads",
-                                                            "hidden",
-                                                            "kv_heads",
-                                                            "latent_attention",
-                                                            "layers",
-                                                            "mtp_layers",
-                                                            "name",
-                                                            "parameters",
-                                                            "position",
-                                                            "predictions",
-                                                            "sequence",
-                                                            "shared_experts",
-                                                            "tied_embeddings",
-                                                            "vocab"};
 
 // Keys that change neither times nor memory: names, the checkpoint's format, generation, the loss's weights, factors on
 // single values, how weights begin.
@@ -201,7 +174,15 @@ bool is_foreign(std::string_view key) {
 
 }  // namespace
 
-std::span<const std::string_view> own_model_keys() { return kOwnModelKeys; }
+const std::vector<std::string>& own_model_keys() {
+  static const std::vector<std::string> keys = [] {
+    const ConfigFiles no_files{{}};
+    std::vector<std::string> names = key_names(no_files, [](Section& section) { read_transformer(section); });
+    names.insert(names.end(), {"name", "parameters"});
+    return names;
+  }();
+  return keys;
+}
 
 const ConfigEntry* value_of(const ConfigValue& contents, std::string_view key) {
   const ConfigEntry* entry = contents.find(key);
@@ -231,7 +212,7 @@ void refuse_other_layers(const ConfigValue& contents, Diagnostics& diagnostics) 
 
 void tell_unknown_keys(const ConfigValue& contents, std::span<const std::string_view> read, Diagnostics& diagnostics) {
   std::vector<std::string> known(read.begin(), read.end());
-  known.insert(known.end(), kOwnModelKeys.begin(), kOwnModelKeys.end());
+  known.insert(known.end(), own_model_keys().begin(), own_model_keys().end());
   std::vector<std::string> unknown, meant;
   const ConfigEntry* first = nullptr;
   for (const ConfigEntry& entry : contents.entries) {

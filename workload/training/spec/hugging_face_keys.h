@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/config/tree.h"
 #include "core/error.h"
@@ -13,7 +14,7 @@
 namespace orrery::workload {
 
 // Keys of a model here that may stand beside those of Hugging Face.
-std::span<const std::string_view> own_model_keys();
+const std::vector<std::string>& own_model_keys();
 
 // The value of `key`; null where there is none, or a null.
 const ConfigEntry* value_of(const ConfigValue& contents, std::string_view key);

@@ -259,6 +259,10 @@ const SoftwareRates& SoftwareSpec::rates_on(Architecture architecture) const {
   return found == rates_of.end() ? rates : found->second;
 }
 
+bool SoftwareSpec::has_kernels() const {
+  return rates.kernels || std::ranges::any_of(rates_of, [](const auto& of) { return of.second.kernels.has_value(); });
+}
+
 SoftwareSpec read_software(Section& section) {
   SoftwareSpec software;
   section.needs("name", software.name, "name of the framework and its year in results");

@@ -112,6 +112,8 @@ struct SoftwareSpec {
   std::map<Architecture, std::vector<SoftwareConstant>> fitted_of;  // of these
 
   const SoftwareRates& rates_on(Architecture architecture) const;
+  // Tells whether it has constants of its own kernels, on some architecture.
+  bool has_kernels() const;
 };
 
 // Reads a file of configs/software, or the same inline.

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/key_names.h"
 #include "core/files/read_file.h"
 #include "workload/traces/files.h"
 #include "workload/traces/roles.h"
@@ -20,13 +21,12 @@
 namespace orrery::experiment {
 namespace {
 
-// Keys of a model to train, which a trace does not have.
-constexpr std::array<std::string_view, 21> kTrainingKeys = {
-    "model", "parallel", "batch", "schedule", "pipeline_layers", "software", "gradients", "overlap", "iterations",
-    // of the loss, and of what is written and read beside the training
-    "causal_flops", "tokens", "price", "checkpoint", "initial_broadcast", "input",
-    // of what is kept and trained
-    "recompute", "recompute_layers", "recompute_modules", "keep", "lora", "experts"};
+// Lists the keys of a model to train, which no other job has.
+const std::vector<std::string>& training_keys(const ConfigFiles& files) {
+  static const std::vector<std::string> keys =
+      key_names(files, [](Section& section) { workload::read_training(section, Architecture::kOther, 1); });
+  return keys;
+}
 
 // From here on nobody writes over them, and a sweep knows what its results depend on.
 void note_traces(const workload::ChakraSource& trace) {
@@ -125,80 +125,9 @@ TextSource read_goal(Section& section) {
   return text;
 }
 
-std::vector<std::string_view> call_names() {
-  std::vector<std::string_view> names;
-  for (const workload::CallOperation& operation : workload::call_operations()) names.push_back(operation.name);
-  return names;
-}
-
-// The size of a call: a barrier alone has none.
-void read_size(Section& section, CallSource& call) {
-  constexpr std::string_view kSize =
-      "with `collective`: its size as nccl-tests counts it: the buffer of a rank; of all_gather and gather the result, "
-      "of "
-      "reduce_scatter and scatter the input, of sendrecv one message. Example: `1 GiB`";
-  const auto size = section.maybe<Bytes>("size", kSize);
-  const bool carries = call.operation.size != workload::CallSize::kNone;
-  if (size) call.size = *size;
-  if (section.has("size") == carries) return;
-  if (carries)
-    section.error("", fmt::format("'{}' needs a size", call.operation.name), "size: 1 GiB");
-  else
-    section.error("size", "a barrier carries no data", "leave 'size' out");
-}
-
-// Reads who calls: so many ranks, or so many of each node.
-void read_callers(Section& section, const JobMachine& machine, CallSource& call) {
-  constexpr Range kPerNode{1, 65536}, kRanks{1, std::int64_t{1} << 20};
-  const auto per_node =
-      WholeNumber("ranks_per_node",
-                  "with `collective`: number of ranks of each node, on its first devices; without it one per device",
-                  kPerNode)
-          .maybe(section);
-  const auto ranks =
-      WholeNumber("ranks",
-                  "with `collective`: number of ranks that call it; without it as many as the cluster has room for",
-                  kRanks)
-          .maybe(section);
-  const std::int64_t nodes = machine.devices / machine.devices_per_node;
-  const std::int64_t room = nodes * per_node.value_or(machine.devices_per_node);
-  call.ranks_per_node = static_cast<std::uint32_t>(per_node.value_or(0));
-  call.ranks = static_cast<std::uint32_t>(std::min(ranks.value_or(room), kRanks.most));
-  if (!machine.is_known) return;
-  if (per_node && *per_node > machine.devices_per_node)
-    section.error("ranks_per_node",
-                  fmt::format("{} ranks on each node, which has {}", *per_node,
-                              counted(static_cast<std::uint64_t>(machine.devices_per_node), "device")),
-                  fmt::format("{} at most", machine.devices_per_node));
-  else if (per_node && call.ranks > room)
-    section.error("ranks",
-                  fmt::format("{} ranks, and {} on each of {}", call.ranks, *per_node,
-                              counted(static_cast<std::uint64_t>(nodes), "node")),
-                  fmt::format("{} at most", room));
-  else if (!ranks && room > kRanks.most)
-    section.error("collective", fmt::format("'{}' on {} ranks", call.operation.name, room),
-                  fmt::format("{} at most: ranks: N", kRanks.most));
-  else if (call.ranks < 2 && section.sound())
-    section.error(section.has("ranks") ? "ranks" : "collective",
-                  fmt::format("'{}' has only one rank here", call.operation.name), "more nodes, or more ranks of each");
-}
-
-CallSource read_call(Section& section, const JobMachine& machine) {
-  CallSource call;
-  const std::size_t operation =
-      Choice("collective", "one collective, or `sendrecv` from each rank to the next, that all ranks call at once",
-             call_names())
-          .maybe(section)
-          .value_or(0);
-  call.operation = workload::call_operations()[operation];
-  read_size(section, call);
-  read_callers(section, machine, call);
-  return call;
-}
-
 // The keys of jobs that are not trained. The first that is there is the job, any other one too many.
-constexpr std::array<std::string_view, 5> kReplays = {"chakra", "profile", "layers", "goal", "collective"};
-constexpr std::array<std::string_view, 3> kCallKeys = {"size", "ranks", "ranks_per_node"};
+constexpr std::array<std::string_view, 7> kReplays = {"chakra",     "profile",  "layers", "goal",
+                                                      "collective", "exchange", "product"};
 
 std::string_view replayed_key(Section& section) {
   const auto has = [&](std::string_view key) { return section.has(key); };
@@ -213,39 +142,43 @@ std::string_view replayed_key(Section& section) {
 
 // Refuses keys of a model to train beside another job, which says by itself how its work is spread.
 void refuse_training_keys(Section& section, std::string_view replayed) {
-  const bool is_call = replayed == "collective";
-  for (const std::string_view key : kTrainingKeys) {
+  const CallKind* call = call_kind_named(replayed);
+  for (const std::string& key : training_keys(section.context().files())) {
     section.know(key);
     if (section.has(key) && !replayed.empty())
       section.error(
-          key, fmt::format("'{}' belongs to a model to train, not to {}", key, is_call ? "a collective" : "traces"),
+          key, fmt::format("'{}' belongs to a model to train, not to {}", key, call != nullptr ? call->what : "traces"),
           fmt::format("leave out '{}' to train a model, or this key to {}", replayed,
-                      is_call ? "call it" : "replay traces"));
+                      call != nullptr ? call->verb : "replay traces"));
   }
 }
 
-// The key `reach` of a library that dispatches tokens.
-bool dispatches_within_node(const Section& workload) {
-  const ConfigValue* experts = workload.value("experts");
+// Tells whether the library that dispatches tokens, in a part of the workload that has been read, reaches one node only.
+bool dispatches_within_node(const Section& workload, std::string_view part) {
+  const ConfigValue* experts = workload.value(part);
   const ConfigEntry* dispatch = experts == nullptr ? nullptr : experts->find("dispatch");
   const ConfigEntry* reach = dispatch == nullptr ? nullptr : dispatch->value.find("reach");
   return reach != nullptr && reach->value.scalar == "node";
 }
 
-// Refuses keys of a call beside another job.
-void refuse_call_keys(Section& section) {
-  for (const std::string_view key : kCallKeys) {
-    section.know(key);
-    if (section.has(key))
-      section.error(key, fmt::format("'{}' belongs to 'collective'", key),
-                    "leave it out, or write collective: all_reduce");
-  }
+// Takes the precision, a key of the workload, into the product, and says where its scales mean nothing.
+void take_precision(Section& section, Precision precision, ProductCall& product) {
+  product.gemm.precision = precision;
+  if (product.gemm.scaling == workload::Scaling::kTensor) return;
+  if (precision != Precision::kFp8)
+    section.idle("product.scaling", fmt::format("operands of {} have no scales", name_of(precision)),
+                 "write precision: fp8", IdleWarning::kOwnFile);
+  else if (!product.software || !product.software->has_kernels())
+    section.idle("product.scaling", "only software with constants of its own kernels tells scales apart",
+                 "write software: inference-2026", IdleWarning::kOwnFile);
 }
 
 WorkloadSource read_workload(Section& section, const JobMachine& machine) {
   WorkloadSource source;
   system::ComputeOptions& compute = source.compute;
   spell_out_layers(section);
+  const Location dispatch_at =  // before the file that it names is read
+      section.where_below(section.has("exchange") ? "exchange.dispatch" : "experts.dispatch");
   const std::string_view replayed = replayed_key(section);
   const bool profiles = replayed == "profile";
   const bool trains = section.has("model") && replayed.empty();
@@ -261,24 +194,27 @@ WorkloadSource read_workload(Section& section, const JobMachine& machine) {
                     [&](Section& s) { read_layers(s, source.text); });
   });
   section.when(replayed == "goal", [&] { source.text = read_goal(section); });
-  section.when(replayed == "collective", [&] { source.call = read_call(section, machine); });
+  for (const CallKind& kind : call_kinds())
+    section.when(replayed == kind.key, [&] { source.call = kind.read(section, machine); });
   for (const std::string_view key : kReplays) section.know(key);
-  if (replayed != "collective") refuse_call_keys(section);
+  refuse_call_keys(section, replayed);
   section.know("symmetric");
   if (section.has("symmetric") && !profiles)
     section.error("symmetric", "'symmetric' belongs to 'profile'", "leave it out");
   if (replayed.empty() && !trains)
     section.error(
         "", "a workload needs traces to replay, a collective to call or a model to train",
-        "write chakra: {prefix: ...}, profile: FILE, layers: FILE, goal: FILE, collective: NAME with size, or model: "
-        "NAME with parallel and batch");
+        "write chakra: {prefix: ...}, profile: FILE, layers: FILE, goal: FILE, collective: NAME with size, exchange: "
+        "{...}, product: {...}, or model: NAME with parallel and batch");
   section.when(trains,
                [&] { source.training = workload::read_training(section, machine.architecture, machine.devices); });
-  source.dispatches_within_node = trains && dispatches_within_node(section);
+  const std::string part = trains ? "experts" : "exchange";
+  if (dispatches_within_node(section, part)) source.kernels_of_node = dispatch_at;
   if (!trains) refuse_training_keys(section, replayed);
   section.takes("precision", compute.precision, precision_names(),
                 "precision of GEMMs with weights: the device's peak in this precision times their FLOPs");
   if (source.training) source.training->precision = compute.precision;
+  if (source.call && source.call->product) take_precision(section, compute.precision, *source.call->product);
   return source;
 }
 

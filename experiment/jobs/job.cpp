@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "experiment/job.h"
+#include "experiment/jobs/job.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "core/files/read_file.h"
 #include "system/devices/operator_model.h"
 #include "system/plans/involved_dimensions.h"
 #include "workload/chakra/file.h"
@@ -67,13 +68,30 @@ std::string use_of_all(const Experiment& experiment, std::int64_t ranks, std::in
 // A job that is on no device yet: of a model to train one for each type of devices, else that of the traces.
 struct UnplacedJob {
   std::vector<workload::TrainingJob> of_types;
+  std::vector<Duration> product_times;  // of a product, by type of devices
+  std::size_t product_ranks = 0;
   workload::Job traces;
 
-  std::size_t ranks() const { return of_types.empty() ? traces.ranks.size() : of_types.front().job.ranks.size(); }
+  std::size_t ranks() const {
+    if (!product_times.empty()) return product_ranks;
+    return of_types.empty() ? traces.ranks.size() : of_types.front().job.ranks.size();
+  }
 };
+
+UnplacedJob load_product(const Experiment& experiment, const CallSource& call) {
+  UnplacedJob job;
+  try {
+    job.product_times = product_times(*call.product, experiment.devices);
+  } catch (const InputError& error) {
+    throw located(error, experiment.file);
+  }
+  job.product_ranks = call.ranks;
+  return job;
+}
 
 UnplacedJob load(const Experiment& experiment, const WorkloadSource& source, Diagnostics& diagnostics,
                  const workload::LoadProgress& progress, workload::Loops loops) {
+  if (source.call && source.call->product) return load_product(experiment, *source.call);
   UnplacedJob job;
   if (!source.training) job.traces = load_replay(experiment, source, diagnostics, progress);
   for (std::size_t type = 0; source.training && type < experiment.devices.size(); ++type) {
@@ -94,6 +112,8 @@ std::vector<std::uint32_t> types_of(const Experiment& experiment, std::span<cons
 ExperimentJob placed(const Experiment& experiment, UnplacedJob job, std::span<const DeviceId> placement,
                      std::uint32_t first_rank, Diagnostics& diagnostics) {
   const std::vector<DeviceId> devices(placement.begin(), placement.end());
+  if (!job.product_times.empty())
+    return {product_job(job.product_times, types_of(experiment, placement)), {}, devices, first_rank};
   if (job.of_types.empty()) {
     system::split_by_dimensions(job.traces, experiment.fabric, devices, experiment.simulation.collectives,
                                 experiment.file, diagnostics);
@@ -109,7 +129,7 @@ ExperimentJob placed(const Experiment& experiment, UnplacedJob job, std::span<co
 
 // InputError where kernels that connect the ranks of one node would have to reach another.
 void check_reach(const Experiment& experiment, const ExperimentJob& job, const WorkloadSource& source) {
-  if (!source.dispatches_within_node) return;
+  if (!source.kernels_of_node) return;
   const auto node = [&](RankId rank) { return network::node_of(experiment.fabric, job.placement[index_of(rank)]); };
   for (const workload::Communicator& group : job.job.communicators) {
     if (!group.exchange || group.members.empty()) continue;
@@ -117,12 +137,13 @@ void check_reach(const Experiment& experiment, const ExperimentJob& job, const W
     const auto other = std::ranges::find_if(group.members, [&](RankId rank) { return node(rank) != node(first); });
     if (other == group.members.end()) continue;
     throw InputError(
-        source.training->where_of("experts.dispatch"),
-        fmt::format("'{}' connects the ranks of one node only, but of expert-parallel group {} rank {} is on "
-                    "node {}, rank {} on node {}",
-                    printable(group.exchange->library.name), printable(group.name), index_of(first), node(first),
+        *source.kernels_of_node,
+        fmt::format("'{}' connects the ranks of one node only, but of {}group {} rank {} is on node {}, rank {} on "
+                    "node {}",
+                    printable(group.exchange->library.name), source.call ? "" : "expert-parallel ",
+                    printable(group.name), index_of(first), node(first),
                     index_of(*other), node(*other)),
-        "workload.experts.dispatch: deepep, or a smaller workload.parallel.expert");
+        source.call ? "dispatch: deepep, or fewer ranks" : "workload.experts.dispatch: deepep, or a smaller workload.parallel.expert");
   }
 }
 
@@ -158,7 +179,7 @@ workload::Job load_text(const TextSource& source, Diagnostics& diagnostics) {
 workload::Job load_replay(const Experiment& experiment, const WorkloadSource& source, Diagnostics& diagnostics,
                           const workload::LoadProgress& progress) {
   if (source.text) return load_text(*source.text, diagnostics);
-  if (source.call) return workload::call_job(source.call->operation, source.call->size, source.call->ranks);
+  if (source.call) return job_of(*source.call);
   if (!source.profile) return workload::load_chakra_job(source.trace, diagnostics, progress);
   const auto check_world = [&](std::uint32_t ranks) {
     Placement alone = experiment.placement;
@@ -171,11 +192,6 @@ workload::Job load_replay(const Experiment& experiment, const WorkloadSource& so
 std::string model_text(const workload::ModelSpec& model) {
   return fmt::format("{} of {} parameters", model.name.empty() ? "model" : printable(model.name),
                      rounded_count(workload::parameter_count(model)));
-}
-
-std::string call_text(const CallSource& call) {
-  if (call.operation.size == workload::CallSize::kNone) return std::string(call.operation.name);
-  return fmt::format("{} of {}", call.operation.name, rounded(call.size));
 }
 
 std::vector<ExperimentJob> load_experiment_jobs(const Experiment& experiment, Diagnostics& diagnostics,

@@ -17,9 +17,6 @@ namespace orrery::experiment {
 // "gpt3-13b of 12.9 B parameters".
 std::string model_text(const workload::ModelSpec& model);
 
-// "all_reduce of 1.000 GiB".
-std::string call_text(const CallSource& call);
-
 struct ExperimentJob {
   workload::Job job;                                // its ranks counted from 0
   std::optional<workload::TrainingFacts> training;  // of a generated job; its ranks counted over all jobs

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Warnings of keys and traces that have no effect in a job, or another one than the configuration suggests.
+#pragma once
+
+#include <span>
+
+#include "core/error.h"
+#include "core/ids.h"
+#include "experiment/experiment.h"
+#include "system/plans/plans.h"
+#include "workload/graph/job.h"
+#include "workload/matching/matching.h"
+
+namespace orrery::experiment {
+
+// Warns of what is known before the simulation. `placement`: the device of each rank of `job`; `compute`: by graph.
+void warn_before_run(const Experiment& experiment, const workload::Job& job, const workload::Matching& matching,
+                     std::span<const DeviceId> placement, std::span<const system::ComputeOptions> compute,
+                     Diagnostics& diagnostics);
+
+// Warns where `dimension_order: themis` has kept the order of the dimensions in every collective of the run.
+void warn_after_run(const Experiment& experiment, const system::CollectivePlans& plans, Diagnostics& diagnostics);
+
+}  // namespace orrery::experiment
