@@ -26,7 +26,7 @@ FileKind file_kind(const ConfigValue& root);
 // The section of `orrery validate` that a table of measurements belongs to, "experts"; empty if the file is none.
 std::string_view measurements_of(const std::string& file, const ConfigFiles& files);
 
-// Which of ASTRA-sim's files this is, as "network"; empty if it is none.
+// Kind of ASTRA-sim file, such as "network"; empty if it is none.
 std::string_view astra_sim_file(const ConfigValue& root);
 
 // InputError if `file` is of another kind than kOther, or a trace.

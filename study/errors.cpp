@@ -14,7 +14,7 @@ namespace {
 constexpr Bytes kMiddleFrom{1 << 20};
 constexpr Bytes kLargeFrom{256 << 20};
 
-// Of ascending values.
+// Median of ascending values.
 double median_of(std::span<const double> values) {
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How far off predictions are: what calibration and the kinds of validation share.
+// Errors of predictions, shared by calibration and the kinds of validation.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace orrery::study {
 
-// Of errors predicted / measured - 1: all but the bias are of their absolute values.
+// Summary of errors predicted / measured - 1: all but the bias are of their absolute values.
 struct ErrorSummary {
   std::size_t rows = 0;
   double median = 0;

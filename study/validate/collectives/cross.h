@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How well the model does on a system that it has not seen: the fitted constants of the library are fitted again to the
+// Cross-validation on systems that the model has not seen: the fitted constants of the library are fitted again to the
 // tables of all systems but one, whose tables are then predicted; each system in turn.
 #pragma once
 
@@ -54,12 +54,13 @@ struct CrossValidation {
   std::size_t systems = 0;
 };
 
-// Of the scored tables and the kernels of profiles, which outlive the result. From the nominal constants, whatever
-// ships.
+// Cross-validates with the scored tables and the kernels of profiles, which outlive the result. From the nominal
+// constants, whatever ships.
 CrossValidation cross_validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
                                const WorkProgress& progress = {});
 
-// Of the tables whose system was left out, a system a family, of every band of sizes the rows that a fit takes.
+// Errors of the tables of the systems left out; each system is a family, with the rows of every band of sizes that a
+// fit takes.
 std::vector<MeasuredError> errors_of(const CrossValidation& cross);
 
 std::string cross_validation_text(const CrossValidation& cross, const Coverage& coverage);

@@ -24,11 +24,11 @@ enum class TimedPart : std::uint8_t {
   kKernels,  // kernels of a profile, without their launch
 };
 
-// Which time of a row was taken.
+// Column of a row from which the time was taken.
 enum class ValidationColumn : std::uint8_t { kInPlace, kOutOfPlace, kMedian };
 
-// Of which collection of published tables: one is of 2020 to 2025, all-reduces for the most part; the other of 2025 and
-// 2026, all operations.
+// Collection of published tables: one is of 2020 to 2025, all-reduces for the most part; the other of 2025 and 2026,
+// all operations.
 enum class TableCollection : std::uint8_t { kFirst, kSecond };
 
 struct ValidationRow {

@@ -15,7 +15,7 @@
 namespace orrery::study {
 namespace {
 
-// What is wrong with the experiment that a table asks is wrong with the table.
+// A table has no options, so what is wrong with its experiment is wrong with the table.
 InputError of_table(const InputError& error, const ValidationTable& table) {
   std::vector<Problem> problems;
   for (const Problem& problem : error.problems())
@@ -40,7 +40,7 @@ ConfigValue setting_of(const ValidationTable& table, const std::vector<std::stri
   return list;
 }
 
-// Whether NCCL was held to algorithms or to protocols.
+// Algorithms or protocols that NCCL was restricted to.
 std::vector<std::string> forced_words(const ValidationTable& table, bool algorithms) {
   std::vector<std::string> words;
   for (const std::string& word : table.forced)

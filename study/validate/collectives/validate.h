@@ -43,9 +43,9 @@ struct Validation {
   std::vector<FittedConstantText> constants;
 };
 
-// Of the medians of the tables.
+// Error over the medians of the tables.
 OverallError overall_error(const MeasuredRows& rows);
-// Of the tables whose source says who launched the kernels.
+// Error over the tables whose source says who launched the kernels.
 OverallError overall_error_of_labelled(const MeasuredRows& rows);
 
 // Reads what a table asks for a size: its cluster, and of NCCL the version, the launch and what it was held to.

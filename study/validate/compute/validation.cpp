@@ -63,7 +63,7 @@ struct WorkRows {
   }
 };
 
-// Of element-wise operators only those of some tokens; `left_out` counts the others.
+// Rows of operators, without element-wise ones of few tokens; `left_out` counts those.
 WorkRows operator_rows(const ComputeTable& table, std::size_t& left_out) {
   WorkRows all;
   for (const LayerSample& sample : table.layers)
@@ -103,7 +103,7 @@ ValidatedComputeTable validate(const ComputeTable& table) {
   return validated;
 }
 
-// Of a group of operators; lone products behind all.
+// Order of a group of operators; lone products come last.
 std::size_t order_of(const MeasuredGroup& group) {
   std::size_t op = 0;
   while (op < kLayerOperatorCount && name_of(static_cast<LayerOperator>(op)) != group.name) ++op;

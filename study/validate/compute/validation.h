@@ -37,7 +37,7 @@ struct ValidatedComputeTable {
 std::vector<MeasuredGroup> operators_of(const ValidatedComputeTable& table);
 // All products of layers together, where there are several kinds.
 std::optional<MeasuredGroup> products_of(const ValidatedComputeTable& table);
-// Whether a group of operators is of matrix products; single kernels count as such.
+// True for a group of matrix products; single kernels count as such.
 bool is_product(const MeasuredGroup& operators);
 // By kind, in the order of the rows.
 std::vector<MeasuredGroup> kernels_of(const MeasuredRows& kernels);
@@ -62,9 +62,9 @@ ComputeValidation validate_compute(std::span<const ComputeTable> tables);
 Validated validate_operators(const ValidationRequest& request);
 
 std::string compute_validation_text(const ComputeValidation& validation);
-// Of kernels alone; with `cross` also with the constants of other architectures. Empty without kernels.
+// Text on kernels alone; with `cross`, also with the constants of other architectures. Empty without kernels.
 std::string kernel_validation_text(const ComputeValidation& validation, bool cross);
-// What stands under "compute" in the document "orrery.validation/1".
+// Member "compute" of the document "orrery.validation/1".
 nlohmann::ordered_json to_json(const ComputeValidation& validation);
 
 }  // namespace orrery::study

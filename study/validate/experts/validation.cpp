@@ -133,8 +133,8 @@ DispatchLibrary fitted(const Exchanges& all, std::span<const std::size_t> places
   return with_constants(library, fit_constants(problem).values);
 }
 
-// Those of one library, each system by the constants that its tables of other systems give; nothing of one that was
-// measured on a single system.
+// Results of one library, each system by the constants that its tables of other systems give; a library measured on a
+// single system has none.
 std::vector<LeftOutSystem> leave_out(const Exchanges& all, const std::string& library) {
   Exchanges own;
   for (std::size_t i = 0; i < all.rows.size(); ++i)

@@ -34,7 +34,7 @@ ExpertValidation validate_experts(std::span<const ExpertTable> tables, const Con
 Validated validate_exchanges(const ValidationRequest& request);
 
 std::string expert_validation_text(const ExpertValidation& validation);
-// What stands under "experts" in the document "orrery.validation/1".
+// Member "experts" of the document "orrery.validation/1".
 nlohmann::ordered_json to_json(const ExpertValidation& validation);
 
 }  // namespace orrery::study

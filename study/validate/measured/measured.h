@@ -68,7 +68,7 @@ std::vector<MeasuredGroup> grouped(const MeasuredRows& rows,
 // The rows of which this holds.
 MeasuredRows rows_where(const MeasuredRows& rows, const std::function<bool(const Measured&)>& holds);
 
-// Of the rows that count; nothing without any.
+// Errors of the rows that count; empty if none does.
 std::optional<ErrorSummary> errors_of(const MeasuredRows& rows);
 // The row that counts and is farthest off, the first of equals; null without any.
 const Measured* worst_of(const MeasuredRows& rows);
@@ -83,7 +83,7 @@ std::vector<std::size_t> each_once(std::span<const std::size_t> first);
 struct Prediction {
   double seconds = 0;
   std::optional<double> measured{};  // seconds, where only the experiment tells what a published rate comes to
-  // What else is said of it, added to the facts of the row.
+  // Further facts on a row, added to its document.
   nlohmann::ordered_json facts = nlohmann::ordered_json::object();
 };
 

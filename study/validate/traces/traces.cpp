@@ -116,7 +116,7 @@ Duration time_on_device(const experiment::Run& run, RankId rank) {
   return sum;
 }
 
-// Of the first rank's collectives of all ranks, from when the last had come.
+// Time that the first rank spends in collectives of all ranks, counted from the arrival of the last rank.
 Duration time_in_collectives(const experiment::Run& run) {
   Duration sum{};
   const workload::ExecutionGraph& graph = run.job.graph(RankId{0});

@@ -52,7 +52,7 @@ inline constexpr std::string_view kNoRecordings =
 Validated validate_replays(const ValidationRequest& request);
 
 std::string trace_validation_text(const MeasuredRows& traces);
-// What stands under "traces" in the document "orrery.validation/1".
+// Member "traces" of the document "orrery.validation/1".
 nlohmann::ordered_json traces_json(const MeasuredRows& traces);
 
 }  // namespace orrery::study

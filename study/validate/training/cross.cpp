@@ -17,12 +17,12 @@
 namespace orrery::study {
 namespace {
 
-// How far families lie off that are predicted by constants fitted to others: mean error of those of both collections.
-// A fit that trusts a family more takes over what is that family's own.
+// Error of families predicted by constants fitted to others: the mean over both collections. A fit that trusts a family
+// more takes over what is that family's own.
 constexpr double kFamilyError = 0.05;
 // From here on a row counts by the size of its error, not by its square.
 constexpr double kFarOff = 0.05;
-// How far generations of software on one architecture lie apart, as standard deviations of logarithms: products are the
+// Spread among generations of software on one architecture, as standard deviations of logarithms: products are the
 // vendor's libraries' and the clock's (0.06 among the shipped on Ampere, 0.08 on Hopper), kernels of attention and
 // fusion are each generation's own.
 constexpr double kProductSpread = 0.07;
@@ -138,8 +138,7 @@ class TrainingFit {
 // Microseconds: some hundred launches of 7 us each, which a device does not wait for all the time.
 constexpr double kNominalExpertHost = 500;
 
-// What a constant is worth before it is fitted: nothing lost, and of bytes what the operation reads and writes at
-// least.
+// Value of a constant before it is fitted: nothing lost, and the bytes that the operation reads and writes at least.
 double nominal_value(const workload::SoftwareSpec& software, workload::SoftwareConstant constant) {
   const workload::SoftwareSpec nominal;
   // A gradient is added to a sum: two are read, one is written.
@@ -149,7 +148,7 @@ double nominal_value(const workload::SoftwareSpec& software, workload::SoftwareC
   return workload::value_of(nominal, Architecture::kOther, constant);
 }
 
-// How far a constant is moved to see what it does; a byte at least.
+// Change of a constant by which its effect is probed; a byte at least.
 constexpr double kStep = 1.05;
 
 std::vector<TrainingConstant> constants_of(const TrainingValidation& validation) {
@@ -164,7 +163,7 @@ std::vector<TrainingConstant> constants_of(const TrainingValidation& validation)
   return constants;
 }
 
-// Those of the software and the architecture of a job, by number.
+// Constants of the software and the architecture of a job, by number.
 std::vector<std::size_t> constants_of(const TrainingCase& one, std::span<const TrainingConstant> constants) {
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < constants.size(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How well training jobs are predicted whose times nothing was fitted to: the fitted constants of the software are
+// Cross-validation of training jobs on families that nothing was fitted to: the fitted constants of the software are
 // fitted again without one family, which is then simulated with them; each family in turn. A fit takes times as power
 // laws of the constants near the shipped ones. A generation of software is like the others that train its kind of model
 // on its architecture unless its own runs say otherwise, which is what is left of it when its only family is left out.
@@ -27,7 +27,8 @@ struct TrainingConstant {
   workload::SoftwareConstant constant = workload::SoftwareConstant::kGemm;
   double shipped = 0;  // above 0
   double nominal = 0;  // without measurements; above 0
-  // What its runs train, as the index of ModelSpec::sizes: convolutions are another library's kernels than products.
+  // Kind of the model in the constant's runs, as the index of ModelSpec::sizes: convolutions are another library's
+  // kernels than products.
   std::size_t model_kind = 0;
 
   bool operator==(const TrainingConstant&) const = default;
@@ -55,7 +56,7 @@ struct TrainingCross {
 TrainingCross cross_validate(const TrainingValidation& validation, const ConfigFiles& files,
                              const WorkProgress& progress = {});
 
-// Of every row of the families left out.
+// Errors of every row of the families left out.
 std::vector<MeasuredError> errors_of(const TrainingCross& cross, const ConfigFiles& files);
 
 std::string training_cross_text(const TrainingValidation& validation, const TrainingCross& cross,

@@ -23,7 +23,7 @@ MeasuredRows memory_rows(const MeasuredRows& rows) {
   return found;
 }
 
-// Of the row that is farthest off.
+// Column with a figure of the row that is farthest off.
 ErrorColumn bytes_column(std::string_view heading, double Measured::*which) {
   return {std::string(heading), [which](const MeasuredRows& rows) {
             return rounded(Bytes(static_cast<std::int64_t>(worst_of(rows)->*which)));

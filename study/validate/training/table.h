@@ -18,7 +18,7 @@
 
 namespace orrery::study {
 
-// What was published of a row.
+// Published figure of a row.
 enum class TrainingFigure : std::uint8_t {
   kTime,            // of an iteration, in seconds
   kTokensPerGpu,    // a second

@@ -64,12 +64,12 @@ OverallTrainingErrors overall_errors(std::span<const MeasuredGroup> families,
   return overall;
 }
 
-// What stands of each collection under its families.
+// Name of a collection, for the line below its families.
 std::string collection_name(TrainingCollection collection) {
   return fmt::format("{} collection", kTrainingCollections[static_cast<std::size_t>(collection)]);
 }
 
-// Of both collections that have any, and of all where there are two.
+// Text for each collection with families, and for all if there are two.
 template <class Line>
 std::string for_each_collection(std::span<const MeasuredGroup> families, Line&& line) {
   std::string text;

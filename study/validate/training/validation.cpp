@@ -44,10 +44,10 @@ std::vector<FittedSoftware> software_of(const MeasuredRows& rows, const ConfigFi
   return software;
 }
 
-// Of an iteration: anything else is a wrong unit.
+// Limits of an iteration's time: anything else is a wrong unit.
 constexpr double kLeastSeconds = 1e-6, kMostSeconds = 1e6;
 
-// What is wrong with a row: where it says so, or else at the row, whose label it names.
+// Problem of a row: where it says so, or else at the row, whose label it names.
 Problem of_row(Problem problem, const TrainingRow& row) {
   if (problem.where.file.empty() || problem.where.line == 0) problem.where = row.where;
   if (problem.where.file != row.where.file || problem.where.line != row.where.line)

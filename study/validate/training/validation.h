@@ -77,11 +77,11 @@ Validated validate_jobs(const ValidationRequest& request);
 void check_training_table(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
                           Diagnostics& diagnostics);
 
-// How far off the memory in use is where it was published, and which rows do not fit by Orrery's account.
+// Text on the memory in use where it was published: the errors, and the rows that do not fit by Orrery's account.
 std::string training_memory_text(const TrainingValidation& validation);
 // `details`: every row, too, and what was assumed.
 std::string training_validation_text(const TrainingValidation& validation, bool details);
-// What stands under "training" in the document "orrery.validation/1".
+// Member "training" of the document "orrery.validation/1".
 nlohmann::ordered_json to_json(const TrainingValidation& validation);
 
 }  // namespace orrery::study
