@@ -37,7 +37,7 @@ std::map<std::string, Json> figures_beside(const report::Result& result) {
   return beside;
 }
 
-// What stands there in the document; null where nothing does.
+// Value at `path` in the document; null if there is none.
 const Json* find(const Json& document, std::string_view path) {
   const Json* at = &document;
   while (!path.empty()) {

@@ -25,7 +25,7 @@ namespace orrery::report {
 // Utilisation of the busiest link of each class that is in use, without its direction; the most utilised first.
 using LinkShares = std::vector<std::pair<std::string, double>>;
 
-// What figures of one job are taken from. Pointers are null for what the job has not.
+// Source of one job's figures. Pointers are null for what the job has not.
 struct FigureSource {
   Duration iteration{};
   const TrainingFigures* training = nullptr;
@@ -40,7 +40,7 @@ FigureSource figure_source(const Result& result);
 
 using FigureValue = std::variant<std::int64_t, double, std::string>;
 
-// Which jobs have a figure, and where it stands in the document of a run.
+// Jobs that have a figure, and its place in the document of a run.
 enum class FigureGroup : std::uint8_t {
   kAll,            // every job; at the top
   kTraining,       // a job from a model; at the top, or in `jobs[]`
@@ -83,7 +83,7 @@ struct Figure {
   std::optional<FigureValue> (*take)(const FigureSource& source);
 
   std::string_view column_name() const { return column.empty() ? key : column; }
-  // Whether points.csv has its column although no point has the figure.
+  // True if points.csv has the figure's column even if no point has the figure.
   bool is_always_column() const {
     return group != FigureGroup::kWholeTraining && group != FigureGroup::kCall && group != FigureGroup::kProduct;
   }
@@ -118,7 +118,8 @@ FigureValue value_of(const nlohmann::ordered_json& json);
 // Adds what the job has of the group, by paths.
 void put_figures(FigureGroup group, const FigureSource& source, nlohmann::ordered_json& to);
 
-// What pages know of figures that have a key: `key`, `heading`, `unit`, `better`, `is_default`, `is_of_plans`.
+// Facts on figures for pages, for figures that have a key: `key`, `heading`, `unit`, `better`, `is_default`,
+// `is_of_plans`.
 nlohmann::ordered_json figures_json();
 
 std::string_view name_of(FigureUnit unit);  // "s", "share", "B", "tokens/s", ...

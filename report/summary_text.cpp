@@ -155,7 +155,7 @@ std::string pace_text(const TrainingFigures& figures, std::uint32_t devices) {
                             column_text(values, "throughput"));
 }
 
-// What a training job is judged by, and whether it fits.
+// Line with the figures by which a training job is judged, and its memory.
 std::string training_text(const TrainingFigures& figures, std::uint32_t devices) {
   std::string text = fmt::format("{}   ({})\n", pace_text(figures, devices), figures.job);
   if (!figures.ages.empty()) text += ages_text(figures.ages);
@@ -312,8 +312,8 @@ std::string path_text(const Result& result) {
   return text;
 }
 
-// Where to break a line that is longer than `columns`: behind a comma or the like, or before a bracket; else at the
-// last space.
+// Position at which to break a line that is longer than `columns`: behind a comma or the like, or before a bracket;
+// else at the last space.
 std::size_t break_of(const std::string& line, std::size_t columns) {
   for (std::size_t at = columns; at > columns / 2; --at)
     if (line[at] == ' ' &&
@@ -341,7 +341,7 @@ std::string folded_to_screen(std::string_view text) {
   return folded;
 }
 
-// What the training is, how fast, how dear, and how full the fullest device is.
+// Lines on the training: its kind, its speed, its cost, and how full the fullest device is.
 std::string training_lines(const TrainingFigures& figures, std::uint32_t devices) {
   std::string text = pace_text(figures, devices) + "\n";
   if (figures.run) text += run_text(*figures.run, figures.has_tokens);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is shipped under configs/: `orrery list KIND`.
+// Items shipped under configs/: `orrery list KIND`.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -107,7 +107,7 @@ Figures study_figures(const std::string& name, const ConfigFiles& files) {
   return {{"kind", "kind", kind, kind}};
 }
 
-// What a kind of item has besides names; null: nothing.
+// Figures of a kind of item beside names; null if it has none.
 using FiguresOf = Figures (*)(const std::string& name, const ConfigFiles& files);
 
 struct Listing {
@@ -237,7 +237,7 @@ Listing figure_list() {
   return listing;
 }
 
-// Of commands whose keys are declared.
+// Documents of the commands whose keys are declared.
 std::vector<report::Document> documents() {
   return {report::result_document(),    study::sweep_document(),       study::search_document(),
           study::comparison_document(), study::explanation_document(), study::collective_document(),

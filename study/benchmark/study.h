@@ -23,15 +23,15 @@
 
 namespace orrery::study {
 
-// What bounds a collective: a link, latency, or its protocol.
+// Bound of a collective: a link, latency, or its protocol.
 struct CollectiveBound {
   std::string name;  // the busiest link's class without its direction: "nvlink", "nic"; or "latency", "protocol"
-  // Of the time. A link: bytes / (bandwidth * time), which passes 1 only where links are not shared. Latency: what the
-  // call would take without its bytes. Protocol: what the bytes would take on links of any bandwidth.
+  // Share of the time. A link: bytes / (bandwidth * time), which passes 1 only where links are not shared. Latency:
+  // what the call would take without its bytes. Protocol: what the bytes would take on links of any bandwidth.
   double share = 0;
 };
 
-// How many times its bandwidth a link carried.
+// Overload of a link: how many times its bandwidth it carried.
 struct LinkOverload {
   std::string name;  // its class without its direction
   double factor = 0;
@@ -65,7 +65,7 @@ struct CollectiveTable {
   std::string network_model;
   std::string library{};    // "nccl 2.30.0"; empty: the fixed one
   std::string algorithm{};  // that was asked for; empty: any
-  // Of an all-to-all whose sizes differ; a row's size is then the mean over ranks.
+  // Extremes of an all-to-all whose sizes differ; a row's size is then the mean over ranks.
   std::optional<ShareExtremes> shares{};
   std::vector<CollectiveRow> rows;
   std::vector<Problem> warnings;

@@ -29,7 +29,7 @@ struct ComparedRows {
   std::span<const CollectiveRow> rows;
 
   const report::TimeInterval& interval() const { return *rows.back().interval; }
-  // Of what is predicted.
+  // Ends of the interval, relative to the prediction.
   double low() const { return seconds(interval().low) / seconds(rows.back().time); }
   double high() const { return seconds(interval().high) / seconds(rows.back().time); }
 };
@@ -43,7 +43,7 @@ std::vector<ComparedRows> compared_rows(std::span<const CollectiveRow> rows) {
   return all;
 }
 
-// How sure the times are.
+// Text on the uncertainty of the times.
 std::string intervals_text(std::span<const CollectiveRow> rows) {
   std::string text;
   for (const ComparedRows& part : compared_rows(rows)) {

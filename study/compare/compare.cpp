@@ -156,7 +156,7 @@ std::string settings_text(const std::vector<NamedResult>& runs) {
   return text;
 }
 
-// As many as fit below the text `above`.
+// As many rows as still fit on the screen below `above`.
 std::string operations_text(const std::vector<NamedResult>& runs, const std::string& above) {
   if (!runs[0].path || !runs[1].path) return {};
   std::map<std::string, OperationDifference> by_name;

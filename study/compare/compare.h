@@ -55,7 +55,7 @@ std::string comparison_text(const std::vector<NamedResult>& runs);
 nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs);
 report::Document comparison_document();
 
-// How many percent longer a time is than another; nothing where that is zero. As text "+4.3 %", or "-".
+// Excess of a time over another in percent; empty if the other is zero. As text "+4.3 %", or "-".
 std::optional<double> percent_above(Duration time, Duration other);
 std::string above_text(Duration time, Duration other);
 

@@ -63,7 +63,7 @@ std::vector<Variant> changes_in(const ConfigValue& resolved) {
   return changes;
 }
 
-// What was simulated first, and of that the fastest; of equals those that need fewer settings.
+// Order of variants: simulated ones first, fastest first; among equals, those with fewer settings.
 auto rank_of(const Variant& variant) { return std::tuple(!variant.ran(), variant.time, variant.settings.size()); }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What would make a job faster: the experiment is simulated again with each resource of its cluster improved, without
-// its perturbation, and with the plans beside its own. Nothing is concluded from the one simulation; every figure is
-// that of an experiment that settings (a.b=v) make of this one, and `run --set` gives the same to the picosecond.
+// Explanation of what would make a job faster: the experiment is simulated again with each resource of its cluster
+// improved, without its perturbation, and with the plans beside its own. Nothing is concluded from the one simulation;
+// every figure is that of an experiment that settings (a.b=v) make of this one, and `run --set` gives the same to the
+// picosecond.
 #pragma once
 
 #include <optional>
@@ -60,7 +61,7 @@ struct ExplainRequest {
 // PointsMissing where not all variants have been simulated.
 Explanation explain(const ExplainRequest& request, Points& points, const ConfigFiles& files);
 
-// What a person reads, on one screen.
+// Text of an explanation, on one screen.
 std::string explanation_text(const Explanation& explanation);
 // The document "orrery.explain/1".
 nlohmann::ordered_json explanation_json(const Explanation& explanation);

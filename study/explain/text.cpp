@@ -19,7 +19,7 @@ constexpr std::size_t kMostResources = 9, kMostChanges = 6;  // of a screen of 2
 constexpr std::size_t kWidth = 80;
 constexpr double kLeast = 0.0005;  // share of the time that is worth a mention
 
-// Of the time as it is; nothing of what was not simulated.
+// Share of the present time that a variant saves; empty if it was not simulated.
 std::optional<double> saving(const Variant& variant, const Variant& base) {
   if (!variant.ran() || base.time <= Duration::zero()) return std::nullopt;
   return 1 - seconds(variant.time) / seconds(base.time);

@@ -20,7 +20,7 @@ std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share);
 
 std::string count_text(double count) { return three_digits(count, std::array{"", " K", " M", " B", " T", " Q"}); }
 
-// Of endless work, but no longer than there is.
+// Interval for endless work, but no longer than the work there is.
 double best_interval(const Goodput& goodput) { return std::min(goodput.model.best_work(), goodput.useful); }
 
 std::string failures_text(const Goodput& goodput) {
@@ -80,7 +80,7 @@ std::string tokens_text(const Goodput& goodput) {
                      goodput.has_tokens ? "tokens" : "samples", count_text(*all));
 }
 
-// Of a whole training, or of a month.
+// Text on runs of a whole training, or of a month.
 std::string runs_text(const Goodput& goodput) {
   const std::string what = goodput.tokens ? fmt::format("training on {} {}: ", count_text(*goodput.tokens),
                                                         goodput.has_tokens ? "tokens" : "samples")

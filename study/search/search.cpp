@@ -55,7 +55,7 @@ std::string without_numbers(const std::string& text) {
   return kind;
 }
 
-// What became of one of all plans.
+// Outcome of checking one plan.
 struct Checked {
   std::string refusal;
   PlanBounds::Bound bound;
@@ -65,7 +65,7 @@ bool is_degree(PlanKey key) {
   return key == PlanKey::kTensor || key == PlanKey::kPipeline || key == PlanKey::kContext || key == PlanKey::kData;
 }
 
-// Whether plans differ in one key, or by devices that one degree has in place of another.
+// True if plans differ in one key, or move devices from one degree to another.
 bool are_neighbours(const Plan& one, const Plan& other) {
   std::size_t degrees = 0, others = 0;
   for (std::size_t key = 0; key < kPlanKeyCount; ++key)
@@ -167,7 +167,7 @@ class Searcher {
     return checked;
   }
 
-  // What is left over when the search is stopped is not checked.
+  // Checks the plans; those left when the search is stopped stay unchecked.
   std::vector<Checked> check(const std::vector<Plan>& plans) const {
     std::vector<Checked> checked(plans.size());
     Pool<PlanBounds> bounds([this] { return PlanBounds(*base_); });
@@ -200,13 +200,13 @@ class Searcher {
     return std::ranges::all_of(request_.where, [&](const Constraint& one) { return one.holds(value_of); });
   }
 
-  // With what the simulation of the experiment's own plan found, if it is that.
+  // Plan with its bound, and with the result of simulating the experiment's own plan if it is that one.
   FoundPlan found_plan(const Plan& plan, const PlanBounds::Bound& bound) const {
     if (search_.given && search_.given->plan == plan) return *search_.given;
     return {plan, bound.memory, bound.in_use, bound.time, {}, {}, {}, {}};
   }
 
-  // Where recomputation has nothing to choose from (flash attention keeps no scores), selective is none.
+  // If recomputation has nothing to choose from (flash attention keeps no scores), selective is the same as none.
   static bool is_same(const Plan& one, const Checked& of_one, const Plan& other, const Checked& of_other) {
     Plan alike = other;
     alike[PlanKey::kRecompute] = one[PlanKey::kRecompute];
@@ -245,7 +245,7 @@ class Searcher {
     std::ranges::stable_sort(search_.found, {}, &FoundPlan::bound);
   }
 
-  // Of a search that was stopped before it knew what fits.
+  // Result of a search that was stopped before it knew what fits.
   void keep_given_only() {
     search_.knows_all = search_.is_complete = false;
     if (search_.given && is_wanted(search_.given->plan) && search_.given->memory <= search_.capacity)
@@ -325,7 +325,7 @@ class Searcher {
     return request_.ranks_given && search_.given && plan.bound < *search_.given->time;
   }
 
-  // Those that are left and may change what comes out, best bound first.
+  // Plans left that may change the result, best bound first.
   std::vector<FoundPlan*> promising() {
     const std::optional<Duration> beat = time_to_beat();
     std::vector<FoundPlan*> plans;
@@ -345,8 +345,8 @@ class Searcher {
     return plans;
   }
 
-  // As many of the first of `plans` as `most` and what is left of the budget allow. A part goes on without the answers
-  // that are others' and not there yet: it simulates what a search that knows them would, and some more.
+  // Simulates the first of `plans`, as many as `most` and the rest of the budget allow. A part goes on without the
+  // answers that are others' and not there yet: it simulates what a search that knows them would, and some more.
   void simulate(std::vector<FoundPlan*> plans, std::size_t most) {
     plans.resize(std::min({plans.size(), most, left_}));
     left_ -= plans.size();

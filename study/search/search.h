@@ -84,12 +84,12 @@ struct Search {
   std::vector<std::vector<std::string>> settings;  // of the best, as `run --set` takes them
   std::vector<Problem> warnings;
 
-  // How many of `found` are the best, without doubt.
+  // Number of plans at the head of `found` that are proven to be the best.
   std::size_t proven() const;
-  // How many plans that fit are faster than that of the experiment: those that were simulated, and those that may be
-  // beside these, by their bounds.
+  // Number of fitting plans that are faster than the experiment's own: those simulated, and those that may be faster by
+  // their bounds.
   std::pair<std::size_t, std::size_t> faster_than_given() const;
-  // Of those that were not simulated, the least bound, zero where it is not known; nothing where all were.
+  // Least bound of the plans that were not simulated, zero if it is not known; empty if all were.
   std::optional<Duration> next_bound() const;
 };
 

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 4> kObjectives = {"time", "tokens", "cost
 
 const FoundPlan& best_of(const SizedSearch& size) { return size.search->found.front(); }
 
-// What is least of the best.
+// Value to minimise for the best plan.
 double value_of(const SizedSearch& size, Objective objective, const std::string& file) {
   const FoundPlan& best = best_of(size);
   const double device_seconds = seconds(*best.time) * static_cast<double>(size.search->device_count);

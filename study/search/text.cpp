@@ -59,7 +59,7 @@ std::string plans_text(std::span<const FoundPlan> plans, bool numbered) {
   return table.text();
 }
 
-// Of the plans that are faster than all with less memory, the fastest first, each with so much less than the one
+// Plans that are faster than all with less memory, the fastest first, each with markedly less memory than the one
 // before.
 std::vector<FoundPlan> pareto_front(const Search& search) {
   constexpr double kLess = 0.9;
@@ -147,7 +147,7 @@ std::string proof_text(const Search& search) {
   return text + "\n";
 }
 
-// What fits by its arithmetic may still run out of memory.
+// Text on plans that fit by their arithmetic but may still run out of memory.
 std::string tight_text(const Search& search, std::span<const FoundPlan> plans) {
   const auto tight =
       std::ranges::count_if(plans, [&](const FoundPlan& one) { return one.in_use > search.device_memory; });

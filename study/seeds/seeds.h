@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How an experiment's iteration time is distributed over the seeds of what is random in it: noise on computations and
-// traffic of others on links. Each time is that of `run --set` with the same seeds.
+// Distribution of an experiment's iteration time over the seeds of what is random in it: noise on computations and
+// background traffic on links. Each time is that of `run --set` with the same seeds.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ struct SeedDistribution {
   std::vector<SeededRun> runs;
   std::vector<Problem> warnings;
 
-  // Of the runs' times, ascending, the first that is not below so many percent of them.
+  // Percentile of the runs' times: the least that this many percent of them do not exceed.
   Duration percentile(unsigned percent) const;
   Duration mean() const;
 };

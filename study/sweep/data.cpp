@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kPoint = "point", kError = "error";
 
-// Where points.csv has a figure: at first, behind these where a point has it, or behind the exposed communication.
+// Place of a figure in points.csv: at first, behind these where a point has it, or behind the exposed communication.
 enum class Place { kBefore, kWherePresent, kBehind };
 
 std::vector<std::string> columns_at(Place place) {
@@ -32,7 +32,7 @@ std::vector<std::string> columns_at(Place place) {
   return columns;
 }
 
-// What one point says, by column; a column it has nothing for is left out.
+// Data of one point, by column; columns without a value are left out.
 struct PointData {
   Json settings = Json::object();
   Json figures = Json::object();
@@ -89,7 +89,7 @@ Json exposed_of(const PointData& point, const std::string& family) {
   return point.exposed.contains(family) ? point.exposed[family] : Json(0.0);
 }
 
-// Of all points that differ along the aggregated axis only.
+// Aggregates of all points that differ along the aggregated axis only.
 Json aggregates_json(const Sweep& sweep, std::span<const SweepPoint> points) {
   Sweep all = sweep;
   all.layout = {};

@@ -20,7 +20,7 @@ struct SweepSetting {
   ConfigValue value;
 };
 
-// What an axis sets at once.
+// Settings that one value of an axis makes at once.
 struct SweepChoice {
   std::string label;
   Location where;
@@ -33,7 +33,7 @@ struct SweepAxis {
   std::vector<SweepChoice> choices;
 };
 
-// How its table is laid out, and what of it is shown.
+// Layout of a sweep's table, and the part of it that is shown.
 struct SweepLayout {
   std::optional<std::size_t> compared;    // the axis that is laid out in columns
   std::optional<std::size_t> aggregated;  // the axis, as of seeds, whose points are one: their mean, quantiles, maximum
@@ -56,7 +56,7 @@ struct Sweep {
 
   std::size_t point_count() const { return kept.empty() ? combinations() : kept.size(); }
   std::size_t combinations() const;
-  // Of the point: for each axis, which of its choices.
+  // Choices of a point: one index for each axis.
   std::vector<std::size_t> choices_of(std::size_t point) const {
     return choices_of_combination(kept.empty() ? point : kept[point]);
   }
@@ -70,7 +70,7 @@ struct Sweep {
 // Reads `file`; the `settings` (a.b=v) change the experiment of all points. Throws InputError with all problems.
 Sweep load_sweep(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files);
 
-// What the command line has in place of the file's layout; throws InputError.
+// View from the command line, which replaces the file's layout; throws InputError.
 struct SweepView {
   std::string sort{};
   std::vector<std::string> show{};

@@ -48,7 +48,7 @@ std::optional<std::size_t> read_axis_name(Section& section, std::string_view key
   return std::nullopt;
 }
 
-// Of all combinations those that meet what is asked of their values, the rest of the constraints being of results.
+// Keeps the combinations that meet the constraints on their values; the other constraints are on results.
 void keep_points(Sweep& sweep, std::span<const Constraint> constraints) {
   const std::vector<std::string> names = sweep.axis_names();
   std::vector<const Constraint*> of_axes;

@@ -21,7 +21,7 @@ bool has_most_first(std::string_view name) {
   });
 }
 
-// What the points have by names: figures, and axes.
+// Figures and axes of the points, by name.
 class Figures {
  public:
   Figures(const Sweep& sweep, std::span<const SweepPoint> points) : sweep_(sweep), points_(points) {
@@ -105,7 +105,7 @@ std::vector<SweepLine> all_lines(const Sweep& sweep, std::span<const SweepPoint>
   return lines;
 }
 
-// What points may have: axes, columns of the table, those of points.csv.
+// Names that points may have: axes, columns of the table, those of points.csv.
 std::vector<std::string> likely_names(const Sweep& sweep) {
   std::vector<std::string> names = sweep.axis_names();
   for (const report::Figure* figure : report::keyed_figures()) names.emplace_back(figure->column_name());

@@ -33,17 +33,17 @@ std::vector<SweepPoint> run_sweep(const Sweep& sweep, bool allow_oom, Points& po
 // Reads the experiment of every point, so many at a time, and whether it fits the devices' memory, without running it.
 std::vector<SweepPoint> check_points(const Sweep& sweep, unsigned jobs, bool allow_oom, const ConfigFiles& files);
 
-// Why a point did not run, on one line; empty of one that did.
+// Reason why a point did not run, on one line; empty if it ran.
 std::string reason_of(const SweepPoint& point);
 
-// What is wrong with points, once each, and with which.
+// Problems of points, each once, with the points that have it.
 std::vector<Problem> refusals_of(const Sweep& sweep, std::span<const SweepPoint> points);
 
 // The values of axes that no point of theirs can be simulated with, however much memory there were: an error each,
 // where the value stands.
 std::vector<Problem> refused_values(const Sweep& sweep, std::span<const SweepPoint> points);
 
-// What is wrong with the other points: a warning each, on one line.
+// Problems of the other points: a warning each, on one line.
 std::vector<Problem> refused_combinations(const Sweep& sweep, std::span<const SweepPoint> points);
 
 // Throws what is wrong as InputError if no point ran and none is stuck.

@@ -38,7 +38,7 @@ bool is_bare(const SweepChoice& choice) {
   return label == "none" || label == "true" || label == "false" || label == "on" || label == "off";
 }
 
-// Of each compared value: its label, with the axis where one of them is bare.
+// Labels of the compared values, with the axis if one of them is bare.
 std::vector<std::string> compared_names(const Sweep& sweep) {
   if (!sweep.layout.compared) return {};
   const SweepAxis& axis = sweep.axes[*sweep.layout.compared];
@@ -70,7 +70,7 @@ std::string wrapped(const std::string& mark, const std::string& text) {
   return lines + "\n";
 }
 
-// Why points did not run: a number in the line of the point, the reason once below the table.
+// Notes on why points did not run: a number in the line of the point, the reason once below the table.
 class Notes {
  public:
   // "refused (1)"; empty of a point that ran.
@@ -118,7 +118,7 @@ class SweepTable {
  private:
   bool has_column(std::size_t axis) const { return lines_.across != axis && sweep_.layout.aggregated != axis; }
 
-  // Whether a time has its ratio to the first beside it.
+  // True if a time is followed by its ratio to the first.
   bool has_ratio(std::string_view column, std::size_t group) const {
     return column == kTimeColumn && sweep_.layout.compared && (group > 0 || !lines_.across);
   }
