@@ -281,7 +281,7 @@ ROWS = [
     setting("a..b=1", "--set a..b=1: error", "empty"),
     setting("workload.=1", "--set workload.=1: error", "empty"),
     setting("parallel.tensor=2", "unknown key 'parallel'", "did you mean 'workload.parallel.tensor'?"),
-    setting("precision=fp8", "unknown key 'precision'", "did you mean one of 'workload.experts.precision', 'workload.precision'?"),
+    setting("precision=fp8", "unknown key 'precision'", "did you mean one of 'workload.exchange.precision', 'workload.experts.precision', 'workload.precision'?"),
     Row("A key of nodes of another kind", 2, ["unknown key 'gpu_direct' in 'cluster.node.nics'", "does not go with the other keys"],
         ["collective", "--cluster", "a40-pcie", "--nodes", "2", "--op", "all_reduce", "-b", "1M", "--set",
          "cluster.node.nics.gpu_direct=false"]),

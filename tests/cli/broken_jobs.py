@@ -54,7 +54,7 @@ jobs:
 WORKLOADS = [
     whole("A workload of nothing", "cluster: dgx-a100\nworkload: {}\n",
           "job.yaml:2:11: error: a workload needs traces to replay, a collective to call or a model to train",
-          "write chakra: {prefix: ...}, profile: FILE, layers: FILE, goal: FILE, collective: NAME with size, or model: NAME with parallel and batch"),
+          "write chakra: {prefix: ...}, profile: FILE, layers: FILE, goal: FILE, collective: NAME with size, exchange: {...}, product: {...}, or model: NAME with parallel and batch"),
     whole("Degrees without a model", "cluster: dgx-a100\nworkload:\n  parallel: {data: 8}\n",
           "job.yaml:3:3: error: a workload needs traces to replay, a collective to call or a model to train"),
     whole("Traces and a model", MODEL + "  chakra: {prefix: rank}\n",
