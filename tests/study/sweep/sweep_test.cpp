@@ -135,7 +135,7 @@ TEST_CASE("the points of a sweep are what each would be by itself, however many 
 void take_values(std::vector<SweepPoint>& points, const TrainingFigures* training = nullptr) {
   for (SweepPoint& point : points)
     point.figures->values =
-        figure_values({point.figures->iteration_time, training, nullptr, point.figures->parts, point.figures->links});
+        figure_values({point.figures->iteration_time, training, nullptr, nullptr, point.figures->parts, point.figures->links});
 }
 
 std::vector<std::string> split(const std::string& text, char at) {
