@@ -17,7 +17,7 @@
 #include "core/files/input_files.h"
 #include "core/files/read_file.h"
 #include "experiment/check.h"
-#include "experiment/jobs/job.h"
+#include "experiment/job.h"
 #include "workload/chakra/dump.h"
 #include "workload/chakra/file.h"
 #include "workload/import/format.h"

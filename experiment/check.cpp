@@ -14,7 +14,7 @@
 #include "core/config/dispatch.h"
 #include "core/config/quantity_text.h"
 #include "experiment/experiment.h"
-#include "experiment/jobs/job.h"
+#include "experiment/job.h"
 #include "experiment/recorded_run.h"
 #include "network/config/cluster.h"
 #include "network/fabric/link_type.h"

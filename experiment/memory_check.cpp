@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
-#include "experiment/jobs/job.h"
+#include "experiment/job.h"
 #include "workload/traces/roles.h"
 
 namespace orrery::experiment {

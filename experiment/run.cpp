@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "experiment/jobs/job.h"
-#include "experiment/jobs/several_jobs.h"
+#include "experiment/job.h"
+#include "experiment/several_jobs.h"
 #include "experiment/warnings.h"
 #include "report/culprits.h"
 #include "report/path_links.h"

@@ -14,7 +14,7 @@
 #include "core/collective_kind.h"
 #include "core/config/config.h"
 #include "core/machine_kind.h"
-#include "experiment/jobs/call.h"
+#include "experiment/calls/call.h"
 #include "network/config/cluster.h"
 #include "network/fabric/fabric.h"
 #include "system/devices/device.h"

@@ -322,7 +322,9 @@ void add_list_command(CLI::App& app, Session& session) {
   std::vector<std::string> names;
   for (const Kind& kind : kinds()) names.emplace_back(kind.name);
   CLI::App& command = add_command(app, "list", {"orrery list models", "orrery list devices --json -"});
-  command.add_option("what", what, "What to list")->type_name("KIND")->check(one_of("what", names));
+  command.add_option("what", what, "What to list; without it, the kinds are named")
+      ->option_text("KIND")
+      ->check(one_of("what", names));
   add_outputs(command, session);
   command.callback([&] { list(what, session); });
 }

@@ -14,7 +14,7 @@
 #include "core/config/quantity_text.h"
 #include "core/files/input_files.h"
 #include "core/in_parallel.h"
-#include "experiment/jobs/job.h"
+#include "experiment/job.h"
 #include "study/interval/interval.h"
 #include "study/interval/kinds.h"
 #include "study/search/bound.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/in_parallel.h"
-#include "experiment/jobs/job.h"
+#include "experiment/job.h"
 
 namespace orrery::study {
 namespace {

@@ -215,7 +215,8 @@ TEST_CASE("a whole number is described with its range") {
 
 TEST_CASE("keys of a model to train, and of a collective, say so beside traces") {
   const std::string start = "workload.";
-  const std::set<std::string> others = {"chakra", "profile", "layers", "goal", "symmetric", "precision", "collective"};
+  const std::set<std::string> others = {"chakra", "profile", "layers", "goal", "symmetric",
+                                       "precision", "collective", "exchange", "product"};
   const std::set<std::string> of_call = {"size", "ranks", "ranks_per_node"};
   std::size_t refused = 0;
   for (const KeyDescription& key : describe_configuration(kFiles)) {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "experiment/experiment.h"
-#include "experiment/jobs/job.h"
+#include "experiment/job.h"
 #include "experiment/run.h"
 #include "report/operation_log.h"
 #include "system/simulation.h"

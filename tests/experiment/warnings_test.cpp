@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "experiment/experiment.h"
-#include "experiment/jobs/job.h"
+#include "experiment/job.h"
 #include "tests/shipped_files.h"
 
 using namespace orrery;

@@ -36,6 +36,7 @@ Result full_result() {
   training.capacity = Bytes(1'000'000);
   training.run = TrainingRun{1'000'000, 86'400, 48, Power{400}, 19.2, 96};
   result.call = CallFigures{"all_reduce", Bytes(1'000'000'000), 5e9, 1e10};
+  result.product = ProductFigures{"1 x 1 x 1 bf16", 5e14, 0.5};
   return result;
 }
 

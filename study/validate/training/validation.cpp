@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "experiment/jobs/job.h"
+#include "experiment/job.h"
 #include "experiment/run.h"
 #include "report/parts.h"
 #include "workload/training/spec/software.h"

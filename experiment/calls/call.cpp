@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "experiment/jobs/call.h"
+#include "experiment/calls/call.h"
 
 #include <algorithm>
 #include <array>

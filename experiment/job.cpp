@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "experiment/jobs/job.h"
+#include "experiment/job.h"
 
 #include <algorithm>
 #include <optional>

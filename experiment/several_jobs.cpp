@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "experiment/jobs/several_jobs.h"
+#include "experiment/several_jobs.h"
 
 #include <algorithm>
 #include <set>

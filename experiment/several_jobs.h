@@ -5,7 +5,7 @@
 #include <span>
 
 #include "experiment/experiment.h"
-#include "experiment/jobs/job.h"
+#include "experiment/job.h"
 #include "report/operation_log.h"
 #include "report/result.h"
 #include "system/simulation.h"
