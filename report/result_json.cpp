@@ -184,8 +184,7 @@ Json culprits_json(const std::vector<Culprit>& culprits) {
 Json to_json(const Result& result, bool deterministic) {
   Json document = {{"schema", "orrery.result/1"}, {"version", kVersion}, {"experiment", to_json(result.experiment)}};
   if (result.source) document["provenance"] = source_json(*result.source, deterministic);
-  const FigureSource source{iteration_time(result), result.training ? &*result.training : nullptr,
-                            result.call ? &*result.call : nullptr};
+  const FigureSource source = figure_source(result);
   put_figures(FigureGroup::kAll, source, document);
   if (result.interval) document["interval"] = interval_json(*result.interval);
   document["ranks"] = result.class_of_rank.size();
