@@ -314,9 +314,9 @@ void run(RunOptions& options, Session& session) {
   else
     experiment::refuse_other_kinds(options.experiment, session.files);
   note_input(options.experiment, InputKind::kConfiguration);
+  std::vector<std::string> settings = session.settings;
+  if (options.no_fold) settings.emplace_back("fold=off");
   if (options.seeds > 0) {
-    std::vector<std::string> settings = session.settings;
-    if (options.no_fold) settings.emplace_back("fold=off");
     session.exit_code = options.run_seeds(
         {options.experiment, std::move(settings), !options.no_fast_forward, options.seeds, options.points}, session);
     return;
@@ -327,7 +327,7 @@ void run(RunOptions& options, Session& session) {
   const report::RankChoice timeline_ranks = report::parse_rank_choice(options.timeline_ranks, "--timeline-ranks");
   std::optional<study::RunKind> kind;
   experiment::RunRequest request{options.experiment,
-                                 session.settings,
+                                 std::move(settings),
                                  !options.no_fast_forward,
                                  session.allow_oom,
                                  {ranks, timeline_ranks},
@@ -339,7 +339,6 @@ void run(RunOptions& options, Session& session) {
   request.finds_path = true;
   request.finds_slack = options.critical_path;
   if (!options.timeline.empty()) request.link_rates_of = timeline_ranks;
-  if (options.no_fold) request.settings.emplace_back("fold=off");
   Progress progress;
   experiment::Run run = experiment::run_experiment(request, session.files, std::ref(progress));
   progress.clear();

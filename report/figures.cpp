@@ -326,12 +326,12 @@ constexpr auto kFigures = std::to_array<Figure>({
          }},
 });
 
-// By FigureGroup; where in the document of a run.
+// Prefixes of paths in the document of a run, by FigureGroup.
 constexpr std::array<std::string_view, 8> kPlaces = {"", "", "", "memory.", "training_run.", "", "", ""};
-// By FigureUnit.
+// Names of units, by FigureUnit.
 constexpr std::array<std::string_view, 10> kUnits = {"s",        "days",      "share", "B", "TFLOP/s",
                                                      "tokens/s", "samples/s", "GB/s",  "",  "text"};
-// By Better.
+// Names of directions, by Better.
 constexpr std::array<std::string_view, 3> kBetter = {"", "less", "more"};
 
 LinkShares shares_of(const std::vector<LinkClassUse>& classes) {

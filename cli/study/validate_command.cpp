@@ -125,7 +125,7 @@ void write_page(const std::string& page, const Sections& sections) {
   write_file(page, study::accuracy_page(sections, "pictures"));
 }
 
-// What every kind that is wanted says. One that lacks points of other parts does not keep this part from the next.
+// Answers of all kinds that are wanted. A kind that lacks points of other parts does not keep this part from the next.
 std::vector<std::pair<const study::ValidationKind*, study::Validated>> validate_kinds(const ValidateOptions& options,
                                                                                       study::Points& points,
                                                                                       const Session& session) {

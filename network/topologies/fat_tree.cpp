@@ -190,7 +190,7 @@ std::string problem(const TopologyParameters& p) {
                                    std::uint64_t{tree.planes} * tree.cores);
 }
 
-// With a choice of ways, the switches above depend on more than the member.
+// Switches above a member depend on more than the member where there is a choice of ways.
 template <Leaves kind>
 std::optional<SwitchesAbove> above(const TopologyParameters& p, std::uint32_t member) {
   if (p.routing.enumerates()) return std::nullopt;

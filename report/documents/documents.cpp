@@ -23,7 +23,7 @@ constexpr std::string_view kIntroduction =
     "not always there; in\n"
     "the names of keys `[]` stands for each element of a list, `<NAME>` for any name.\n";
 
-// By KeyType.
+// Names of the types of keys, by KeyType.
 constexpr std::array<std::string_view, 8> kTypes = {"number",        "whole number", "text",         "true \\| false",
                                                     "list of texts", "map",          "list of maps", "any"};
 
