@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/files/read_file.h"
 #include "workload/chakra/reader.h"
-#include "workload/traces/inspect.h"
+#include "workload/tools/inspect.h"
 
 namespace orrery::bench {
 namespace {

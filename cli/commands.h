@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/own_commands.h"
 #include "cli/session.h"
 
 namespace orrery::cli {
@@ -37,20 +38,6 @@ inline constexpr std::array<CommandAbout, 15> kCommands = {{
     {"astra-sim", "Run ASTRA-sim's own files: its numbers, faster, and what it keeps silent about"},
     {"validate", "Compare predicted times with published measurements: the error of each table"},
 }};
-
-// Adds a command, with its options and what it does, to the parser.
-using AddCommand = void (*)(CLI::App& app, Session& session);
-
-struct OwnCommand {
-  std::string_view name;
-  AddCommand add;
-};
-
-// Commands of this program (door.cpp, study/commands.cpp).
-std::span<const OwnCommand> own_commands();
-
-// Adds what only this program has and no help names: completion and the man page (study/commands.cpp).
-void add_hidden_commands(CLI::App& app);
 
 // Adds all commands: those of this program, and of the others what the help says.
 void add_commands(CLI::App& app, Session& session);

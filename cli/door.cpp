@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Commands of the program `orrery`.
-#include "cli/commands.h"
+#include <array>
+
+#include "cli/own_commands.h"
 
 namespace orrery::cli {
 namespace {
@@ -11,10 +13,7 @@ void add_run(CLI::App& app, Session& session) { add_run_command(app, session, nu
 }  // namespace
 
 std::span<const OwnCommand> own_commands() {
-  static constexpr std::array<OwnCommand, 4> kOwn = {{{"run", add_run},
-                                                      {"compare", add_compare_command},
-                                                      {"model", add_model_command},
-                                                      {"workload", add_workload_command}}};
+  static constexpr std::array<OwnCommand, 2> kOwn = {{{"run", add_run}, {"compare", add_compare_command}}};
   return kOwn;
 }
 

@@ -15,6 +15,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/output.h"
+#include "cli/own_commands.h"
 #include "core/config/tree.h"
 
 namespace orrery::cli {
@@ -79,27 +80,5 @@ void add_experiment_options(CLI::App& command, Session& session);
 // Descriptions that commands share.
 inline constexpr const char* kClusterAbout = "A name from `orrery list clusters`, a file, or '{node: ...}'";
 inline constexpr const char* kNodesAbout = "Number of nodes (default: the cluster's own)";
-
-struct SeedsRequest;
-// Runs `run --seeds`; returns the exit code (cli/seeds.h).
-using RunSeeds = int (*)(const SeedsRequest& request, const Session& session);
-// Without a function for it, this is not the program that is asked for seeds (cli/commands.h).
-void add_run_command(CLI::App& app, Session& session, RunSeeds run_seeds);
-void add_compare_command(CLI::App& app, Session& session);
-void add_explain_command(CLI::App& app, Session& session);
-void add_goodput_command(CLI::App& app, Session& session);
-void add_sweep_command(CLI::App& app, Session& session);
-void add_search_command(CLI::App& app, Session& session);
-void add_check_command(CLI::App& app, Session& session);
-void add_list_command(CLI::App& app, Session& session);
-void add_model_command(CLI::App& app, Session& session);
-void add_workload_command(CLI::App& app, Session& session);
-void add_cluster_command(CLI::App& app, Session& session);
-void add_collective_command(CLI::App& app, Session& session);
-void add_astra_sim_command(CLI::App& app, Session& session);
-void add_calibrate_command(CLI::App& app, Session& session);
-void add_validate_command(CLI::App& app, Session& session);
-// Hidden: the build calls them, to install what they print.
-void add_shell_commands(CLI::App& app);
 
 }  // namespace orrery::cli

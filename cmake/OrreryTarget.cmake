@@ -48,6 +48,8 @@ set(ORRERY_COMMON_HEADERS
   <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <set> <span> <string> <string_view>
   <utility> <variant> <vector> <fmt/format.h>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Room for garbage before the compiler collects it, which takes a tenth of its time. A unit needs up to 1.5 GB then.
+  target_compile_options(orrery_options INTERFACE --param=ggc-min-heapsize=786432 --param=ggc-min-expand=200)
   target_compile_options(orrery_options INTERFACE -Winvalid-pch $<$<BOOL:${CCACHE_PROGRAM}>:-fpch-preprocess>)
 endif()
 
@@ -61,6 +63,15 @@ function(orrery_precompile target)
   endif()
 endfunction()
 
+# The common headers, compiled for all layers. Called once, when the libraries are found.
+function(orrery_common_headers)
+  set(source ${PROJECT_BINARY_DIR}/generated/headers.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "// Written by cmake/OrreryTarget.cmake.\n")
+  add_library(orrery_headers OBJECT ${source})
+  target_link_libraries(orrery_headers PRIVATE orrery_options fmt::fmt)
+  orrery_precompile(orrery_headers)
+endfunction()
+
 # orrery_rooms(TARGET source...): those of these files that are in one folder are compiled at once.
 function(orrery_rooms target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${ORRERY_UNITY} UNITY_BUILD_MODE GROUP)
@@ -71,27 +82,32 @@ function(orrery_rooms target)
   endforeach()
 endfunction()
 
-# orrery_layer(NAME SOURCES ... APART ... USES layer... LIBRARIES library...): one static library per layer. The files of
-# a room (a folder) are compiled at once, since most of the time goes into what they include; those of APART, which define
-# the same names for their algorithm or topology each, are compiled one by one. The dev preset compiles all one by one.
-# COLD: not part of what a simulation spends its time in. PRECOMPILE header...: also compiled once, for this layer.
-# PRECOMPILED_BY layer: with the headers that this one compiled.
+# orrery_layer(NAME SOURCES ... COLD ... APART ... USES layer... LIBRARIES library...): one static library per layer. The
+# files of a room (a folder) are compiled at once, since most of the time goes into what they include; those of APART, which
+# define the same names for their algorithm or topology each, are compiled one by one. The dev preset compiles all one by
+# one. COLD files are none of those that a simulation spends its time in. PRECOMPILE header...: also compiled once, for
+# those of this layer.
 function(orrery_layer name)
-  cmake_parse_arguments(ARG "COLD" "PRECOMPILED_BY" "SOURCES;APART;USES;LIBRARIES;PRECOMPILE" ${ARGN})
-  add_library(orrery_${name} STATIC ${ARG_SOURCES} ${ARG_APART})
-  orrery_rooms(orrery_${name} ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "" "" "SOURCES;COLD;APART;USES;LIBRARIES;PRECOMPILE" ${ARGN})
+  set(targets orrery_${name})
   if(ARG_COLD)
-    target_compile_options(orrery_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    add_library(orrery_${name}_cold OBJECT ${ARG_COLD})
+    target_compile_options(orrery_${name}_cold PRIVATE $<$<CONFIG:Release>:-O1>)
+    list(APPEND targets orrery_${name}_cold)
+    list(APPEND ARG_APART $<TARGET_OBJECTS:orrery_${name}_cold>)
   endif()
-  target_link_libraries(orrery_${name} PUBLIC orrery_options ${ARG_LIBRARIES})
-  foreach(used IN LISTS ARG_USES)
-    target_link_libraries(orrery_${name} PUBLIC orrery_${used})
+  add_library(orrery_${name} STATIC ${ARG_SOURCES} ${ARG_APART})
+  set_target_properties(orrery_${name} PROPERTIES LINKER_LANGUAGE CXX)
+  foreach(target IN LISTS targets)
+    orrery_rooms(${target} ${ARG_SOURCES} ${ARG_COLD})
+    target_link_libraries(${target} PUBLIC orrery_options ${ARG_LIBRARIES})
+    foreach(used IN LISTS ARG_USES)
+      target_link_libraries(${target} PUBLIC orrery_${used})
+    endforeach()
+    if(ARG_PRECOMPILE AND target STREQUAL orrery_${name}_cold)
+      orrery_precompile(${target} ${ARG_PRECOMPILE})
+    else()
+      orrery_precompile(${target} REUSE_FROM orrery_headers)
+    endif()
   endforeach()
-  if(name STREQUAL core OR ARG_PRECOMPILE)
-    orrery_precompile(orrery_${name} ${ARG_PRECOMPILE})
-  elseif(ARG_PRECOMPILED_BY)
-    orrery_precompile(orrery_${name} REUSE_FROM orrery_${ARG_PRECOMPILED_BY})
-  else()
-    orrery_precompile(orrery_${name} REUSE_FROM orrery_core)
-  endif()
 endfunction()

@@ -22,7 +22,7 @@
 #include "study/sweep/lines.h"
 #include "study/sweep/sweep.h"
 #include "study/validate/kinds.h"
-#include "workload/traces/lint.h"
+#include "workload/tools/lint.h"
 
 namespace orrery::cli {
 namespace {

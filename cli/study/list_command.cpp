@@ -13,7 +13,7 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
-#include "cli/shipped.h"
+#include "cli/study/shipped.h"
 #include "collectives/algorithms.h"
 #include "collectives/libraries.h"
 #include "collectives/rounds.h"

@@ -11,7 +11,7 @@
 #include "tests/system/folding/folded.h"
 #include "tests/system/plans/fake_library.h"
 #include "tests/workload/training/small_training.h"
-#include "workload/traces/writer.h"
+#include "workload/tools/writer.h"
 
 using namespace orrery;
 using namespace orrery::network;

@@ -8,7 +8,7 @@
 #include "tests/workload/traces/same_job.h"
 #include "tests/workload/traces/trace_builder.h"
 #include "workload/traces/load_job.h"
-#include "workload/traces/writer.h"
+#include "workload/tools/writer.h"
 
 using namespace orrery;
 using namespace orrery::network;

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "tests/fuzz/chakra_sink.h"
-#include "workload/chakra/dump.h"
+#include "workload/tools/dump.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

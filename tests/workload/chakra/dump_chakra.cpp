@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "core/error.h"
-#include "workload/chakra/dump.h"
+#include "workload/tools/dump.h"
 #include "core/files/read_file.h"
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "workload/chakra/dump.h"
+#include "workload/tools/dump.h"
 
 #include <sstream>
 

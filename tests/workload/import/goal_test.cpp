@@ -7,7 +7,7 @@
 #include "tests/workload/traces/trace_builder.h"
 #include "workload/import/goal/goal.h"
 #include "workload/matching/matching.h"
-#include "workload/traces/writer.h"
+#include "workload/tools/writer.h"
 
 using namespace orrery;
 using namespace orrery::workload;

@@ -16,7 +16,7 @@
 #include "workload/import/kineto/messages.h"
 #include "workload/import/kineto/timeline.h"
 #include "workload/matching/matching.h"
-#include "workload/traces/writer.h"
+#include "workload/tools/writer.h"
 
 using namespace orrery;
 using namespace orrery::workload;

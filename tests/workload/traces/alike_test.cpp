@@ -12,7 +12,7 @@
 #include "tests/workload/traces/same_trace.h"
 #include "tests/workload/traces/trace_builder.h"
 #include "core/files/read_file.h"
-#include "workload/traces/writer.h"
+#include "workload/tools/writer.h"
 
 using namespace orrery;
 using namespace orrery::workload;

@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "tests/workload/traces/trace_builder.h"
-#include "workload/traces/inspect.h"
-#include "workload/traces/lint.h"
+#include "workload/tools/inspect.h"
+#include "workload/tools/lint.h"
 
 using namespace orrery;
 using namespace orrery::workload;

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/workload/traces/mixed_job.h"
-#include "workload/traces/writer.h"
+#include "workload/tools/writer.h"
 
 namespace {
 

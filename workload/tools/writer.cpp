@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "workload/traces/writer.h"
+#include "workload/tools/writer.h"
 
 #include <algorithm>
 #include <array>

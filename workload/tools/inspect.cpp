@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "workload/traces/inspect.h"
+#include "workload/tools/inspect.h"
 
 #include <algorithm>
 #include <iterator>

@@ -18,17 +18,17 @@
 #include "core/files/read_file.h"
 #include "experiment/check.h"
 #include "experiment/job.h"
-#include "workload/chakra/dump.h"
+#include "workload/tools/dump.h"
 #include "workload/chakra/file.h"
 #include "workload/import/format.h"
 #include "workload/import/goal/goal.h"
 #include "workload/import/kineto/kineto.h"
 #include "workload/import/layers/layers.h"
 #include "workload/traces/files.h"
-#include "workload/traces/inspect.h"
-#include "workload/traces/lint.h"
+#include "workload/tools/inspect.h"
+#include "workload/tools/lint.h"
 #include "workload/traces/roles.h"
-#include "workload/traces/writer.h"
+#include "workload/tools/writer.h"
 
 namespace orrery::cli {
 namespace {

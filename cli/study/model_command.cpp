@@ -12,7 +12,7 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
-#include "cli/shipped.h"
+#include "cli/study/shipped.h"
 #include "core/config/quantity_text.h"
 #include "core/files/input_files.h"
 #include "core/files/read_file.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "workload/traces/lint.h"
+#include "workload/tools/lint.h"
 
 #include <algorithm>
 #include <optional>
