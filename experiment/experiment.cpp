@@ -53,55 +53,14 @@ void read_memory(Section& section, ExperimentKeys& experiment) {
       });
 }
 
-// A number that fits a device or a seed.
-std::optional<std::uint64_t> number(std::string_view text) {
-  const auto whole = parse_whole_number(text);
-  if (!whole || *whole < 0) return std::nullopt;
-  return static_cast<std::uint64_t>(*whole);
-}
-
-bool read_placement_word(const std::string& word, Placement& placement) {
-  if (word == "packed") return true;
-  if (word == "strided") {
-    placement.kind = PlacementKind::kStrided;
-    return true;
-  }
-  constexpr std::string_view kRandom = "random(";
-  if (!word.starts_with(kRandom) || !word.ends_with(")")) return false;
-  const auto seed = number(std::string_view(word).substr(kRandom.size(), word.size() - kRandom.size() - 1));
-  placement.kind = PlacementKind::kRandom;
-  placement.seed = seed.value_or(0);
-  return seed.has_value();
-}
-
-void read_placement(Section& section, Placement& placement) {
-  const ConfigValue* value =
-      section.raw("placement", "packed | strided | random(seed) | list of devices", "packed",
-                  "device that each rank runs on; packed: rank i on device i, strided: round-robin over the nodes, "
-                  "random(seed): a random permutation. Example: `random(7)` or `[0, 2, 1, 3]`");
-  placement.where = section.where("placement");
-  if (value == nullptr) return;
-  bool right = value->kind == ConfigValue::Kind::kList ||
-               (value->kind == ConfigValue::Kind::kScalar && read_placement_word(value->scalar, placement));
-  if (value->kind == ConfigValue::Kind::kList) {
-    placement.kind = PlacementKind::kList;
-    for (const ConfigValue& item : value->items) {
-      const auto device = number(item.scalar);
-      right = right && device && *device <= UINT32_MAX;
-      placement.list.push_back(static_cast<std::uint32_t>(device.value_or(0)));
-    }
-  }
-  if (!right)
-    section.error("placement", "not a placement",
-                  "write packed, strided, random(7) or a list of device numbers, one per rank");
-}
-
 // Places a call on the devices of each node that it asks for.
 void take_ranks_per_node(Section& section, ExperimentKeys& experiment) {
   for (const JobSource& job : experiment.jobs) {
     if (!job.workload.call || job.workload.call->ranks_per_node == 0) continue;
-    if (experiment.jobs.size() > 1 || experiment.placement.kind != PlacementKind::kPacked)
-      return section.error("placement", "'ranks_per_node' is a placement of its own, of an only job",
+    const bool is_one_of_several = experiment.jobs.size() > 1;
+    if (is_one_of_several || experiment.placement.kind != PlacementKind::kPacked)
+      return section.error(is_one_of_several ? "jobs" : "placement",
+                           "'ranks_per_node' is a placement of its own, of an only job",
                            "in its place list the devices of all ranks: ranks: 4 and placement: [0, 1, 8, 9]");
     experiment.placement.of_node = job.workload.call->ranks_per_node;
   }

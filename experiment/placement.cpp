@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
 #include "core/draw.h"
 #include "experiment/experiment.h"
+#include "experiment/sections.h"
 
 namespace orrery::experiment {
 namespace {
@@ -31,7 +37,50 @@ void check_list(const Placement& placement, std::uint32_t ranks, std::uint32_t d
   }
 }
 
+// A number that fits a device or a seed.
+std::optional<std::uint64_t> number(std::string_view text) {
+  const auto whole = parse_whole_number(text);
+  if (!whole || *whole < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*whole);
+}
+
+bool read_placement_word(const std::string& word, Placement& placement) {
+  if (word == "packed") return true;
+  if (word == "strided") {
+    placement.kind = PlacementKind::kStrided;
+    return true;
+  }
+  constexpr std::string_view kRandom = "random(";
+  if (!word.starts_with(kRandom) || !word.ends_with(")")) return false;
+  const auto seed = number(std::string_view(word).substr(kRandom.size(), word.size() - kRandom.size() - 1));
+  placement.kind = PlacementKind::kRandom;
+  placement.seed = seed.value_or(0);
+  return seed.has_value();
+}
+
 }  // namespace
+
+void read_placement(Section& section, Placement& placement) {
+  const ConfigValue* value =
+      section.raw("placement", "packed | strided | random(seed) | list of devices", "packed",
+                  "device that each rank runs on; packed: rank i on device i, strided: round-robin over the nodes, "
+                  "random(seed): a random permutation. Example: `random(7)` or `[0, 2, 1, 3]`");
+  placement.where = section.where("placement");
+  if (value == nullptr) return;
+  bool right = value->kind == ConfigValue::Kind::kList ||
+               (value->kind == ConfigValue::Kind::kScalar && read_placement_word(value->scalar, placement));
+  if (value->kind == ConfigValue::Kind::kList) {
+    placement.kind = PlacementKind::kList;
+    for (const ConfigValue& item : value->items) {
+      const auto device = number(item.scalar);
+      right = right && device && *device <= UINT32_MAX;
+      placement.list.push_back(static_cast<std::uint32_t>(device.value_or(0)));
+    }
+  }
+  if (!right)
+    section.error("placement", "not a placement",
+                  "write packed, strided, random(7) or a list of device numbers, one per rank");
+}
 
 void check_rank_count(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric) {
   const std::uint32_t devices = fabric.device_count();

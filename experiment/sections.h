@@ -144,4 +144,8 @@ void check_algorithms(std::span<const NamedAlgorithms> named, std::span<const Di
 // Reads `granularity` of `network`.
 void read_granularity(Section& network, system::CollectiveOptions& options);
 
+struct Placement;  // experiment/experiment.h
+// Reads `placement`: the device of each rank.
+void read_placement(Section& section, Placement& placement);
+
 }  // namespace orrery::experiment
