@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from orrery_program import PATIENCE, SOURCE, Checks, Program, files_of, scratch_folder, write_files
-from resume_test import JOB, STUDIES
+from resume_test import FILES, STUDIES
 from slurm_cluster import Cluster, Unavailable
 
 POINTS = 40  # of some 60 ms each: long enough for what happens to them meanwhile
@@ -191,7 +191,7 @@ def check_cut_off(program, checks, folder, cluster, whole):
 
 def check_other_studies(program, checks, folder, cluster):
     """All that simulate variants of an experiment, with the command's other options on its line."""
-    write_files(folder, {"job.yaml": JOB})
+    write_files(folder, FILES)
     for name, (command, _) in STUDIES.items():
         alone = program.run(command, folder)
         launched = program.run([*command, "--out", f"{name} of slurm", "--launcher", "slurm", "--tasks", "2"], folder,
