@@ -312,31 +312,14 @@ std::string path_text(const Result& result) {
   return text;
 }
 
-// Position at which to break a line that is longer than `columns`: behind a comma or the like, or before a bracket;
-// else at the last space.
-std::size_t break_of(const std::string& line, std::size_t columns) {
-  for (std::size_t at = columns; at > columns / 2; --at)
-    if (line[at] == ' ' &&
-        (std::string_view(",;:").find(line[at - 1]) != std::string_view::npos || line[at + 1] == '('))
-      return at;
-  return line.rfind(' ', columns);
-}
-
-// Lines of more than 80 columns go on in the next, indented by two.
+// Lines that are wider than the screen go on in the next, indented by two.
 std::string folded_to_screen(std::string_view text) {
   if (table_format() != TableFormat::kText) return std::string(text);
-  constexpr std::size_t kColumns = 80;
   std::string folded;
   while (!text.empty()) {
-    std::string line(text.substr(0, text.find('\n')));
+    const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
-    while (line.size() > kColumns) {
-      const std::size_t at = break_of(line, kColumns);
-      if (at == std::string::npos || line.find_first_not_of(' ') > at) break;
-      folded += line.substr(0, line.find_last_not_of(' ', at) + 1) + "\n";
-      line = "  " + line.substr(line.find_first_not_of(' ', at));
-    }
-    folded += line + "\n";
+    folded += wrapped(line, {.first = "", .next = "  ", .at = Wrapping::Break::kClauses});
   }
   return folded;
 }

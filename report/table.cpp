@@ -175,6 +175,21 @@ std::vector<std::string> cells_of(std::span<const Quantity> values, std::span<co
   return cells;
 }
 
+// Position behind the part of `line` that stays in it, which is wider than it may be: of a blank, or inside a word; its
+// length where it cannot be broken. Nothing is broken before `start`.
+std::size_t break_of(const std::string& line, std::size_t start, const Wrapping& wrapping) {
+  const std::size_t width = wrapping.width;
+  if (wrapping.at == Wrapping::Break::kClauses)
+    for (std::size_t at = width; at > std::max(start, width / 2); --at)
+      if (line[at] == ' ' && (std::string_view(",;:").find(line[at - 1]) != std::string_view::npos || line[at + 1] == '(')) return at;
+  const std::size_t blank = line.rfind(' ', width);
+  if (blank != std::string::npos && blank > start) return blank;
+  if (wrapping.at != Wrapping::Break::kWords) return std::min(line.find(' ', std::max(width, start)), line.size());
+  std::size_t end = width;
+  while (end > start + 1 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
+  return end;
+}
+
 }  // namespace
 
 void Table::column(std::string heading, Align align) {
@@ -347,21 +362,17 @@ std::vector<std::string> in_one_unit(std::span<const Bandwidth> bandwidths) {
   return cells;
 }
 
-std::string wrapped(std::string_view text) {
-  constexpr std::size_t kWidth = 80;
-  constexpr std::string_view kFirst = "  ", kNext = "    ";
-  std::string lines, line(kFirst);
-  bool is_empty = true;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::string_view word = text.substr(at, text.find(' ', at) - at);
-    at += word.size() + 1;
-    if (!is_empty && line.size() + 1 + word.size() > kWidth) {
-      lines += line + "\n";
-      line = kNext;
-      is_empty = true;
-    }
-    line.append(is_empty ? "" : " ").append(word);
-    is_empty = false;
+std::string wrapped(std::string_view text, const Wrapping& wrapping) {
+  std::string lines, line = wrapping.first;
+  std::size_t start = line.size();
+  line += text;
+  while (line.size() > wrapping.width) {
+    const std::size_t end = break_of(line, start, wrapping);
+    const std::size_t rest = line.find_first_not_of(' ', end);
+    if (rest == std::string::npos) break;
+    lines.append(line, 0, line.find_last_not_of(' ', end - 1) + 1).append("\n");
+    line = wrapping.next + line.substr(rest);
+    start = wrapping.next.size();
   }
   return lines + line + "\n";
 }

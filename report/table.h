@@ -55,8 +55,22 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// `text` as lines of at most 80 columns, broken at blanks: the first indented by two spaces, the others by four.
-std::string wrapped(std::string_view text);
+// Columns and lines of the screen for which answers are laid out.
+inline constexpr std::size_t kScreenWidth = 80, kScreenLines = 24;
+
+// Lines into which a longer text is broken. Bytes count as columns.
+struct Wrapping {
+  // kBlanks: at the last blank that fits; a longer word stays whole. kClauses: if the second half of a line has one,
+  // at a blank behind ",", ";" or ":", or before "(". kWords: also inside a word that is longer than a line, though
+  // not inside a character.
+  enum class Break : std::uint8_t { kBlanks, kClauses, kWords };
+
+  std::string first = "  ", next = "    ";  // beginnings of the first line and of the others
+  std::size_t width = kScreenWidth;         // of a line with its beginning
+  Break at = Break::kBlanks;
+};
+// `text`, of one line, as lines that all have an end. Blanks at which it is broken are left out.
+std::string wrapped(std::string_view text, const Wrapping& wrapping = {});
 
 // The cells of one column, all in the unit that suits the largest; "-" for nothing. "24.340 s", "0.268 s".
 std::vector<std::string> in_one_unit(std::span<const Duration> times);

@@ -96,7 +96,7 @@ std::string explanation(const NamedResult& run, const std::map<std::string, doub
 // --- of two runs
 
 constexpr std::string_view kNothing = "-";
-constexpr std::size_t kLines = 23, kWidth = 80;  // of a screen
+constexpr std::size_t kLines = report::kScreenLines - 1;  // and one for the prompt
 
 using FlatSettings = std::vector<std::pair<std::string, std::string>>;
 
@@ -132,7 +132,7 @@ std::vector<OperationDifference> largest_first(const std::map<std::string, Opera
 std::size_t lines_of(const std::string& text) {
   std::size_t lines = 0, first = 0;
   for (std::size_t end = text.find('\n'); end != std::string::npos; first = end + 1, end = text.find('\n', first))
-    lines += std::max<std::size_t>(1, (end - first + kWidth - 1) / kWidth);
+    lines += std::max<std::size_t>(1, (end - first + report::kScreenWidth - 1) / report::kScreenWidth);
   return lines;
 }
 

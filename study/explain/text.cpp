@@ -15,8 +15,7 @@ namespace {
 
 using report::Table;
 
-constexpr std::size_t kMostResources = 9, kMostChanges = 6;  // of a screen of 24 lines
-constexpr std::size_t kWidth = 80;
+constexpr std::size_t kMostResources = 9, kMostChanges = 6;  // of a screen
 constexpr double kLeast = 0.0005;  // share of the time that is worth a mention
 
 // Share of the present time that a variant saves; empty if it was not simulated.
@@ -119,7 +118,7 @@ std::string changes_text(const Explanation& explanation) {
   for (const Variant& change : shown) {
     constexpr std::size_t kFigures = 25, kOfRun = 17;  // columns that they take
     const std::size_t taken = widest + kFigures + (explanation.base.run ? kOfRun : 0);
-    if (!change.ran() && taken + change.refusal.size() > kWidth) {
+    if (!change.ran() && taken + change.refusal.size() > report::kScreenWidth) {
       beneath += report::wrapped(fmt::format("{} not simulated: {}", change.name, printable(change.refusal)));
       continue;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "study/plot/frame.h"
 
-#include <algorithm>
+#include "report/table.h"
 
 namespace orrery::study {
 namespace {
@@ -17,26 +17,13 @@ constexpr std::string_view kStyles =
     "  .grid { stroke: #e2e2e2 }\n";
 constexpr std::size_t kLineWidth = 115;  // of a line of text
 
-// At spaces where there are any.
-std::vector<std::string> wrapped(std::string_view text) {
-  std::vector<std::string> lines;
-  while (text.size() > kLineWidth) {
-    std::size_t end = text.rfind(' ', kLineWidth);
-    if (end == std::string_view::npos || end == 0) end = kLineWidth;
-    // A character of several bytes stays whole.
-    while (end > 1 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(end);
-    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  }
-  lines.emplace_back(text);
-  return lines;
-}
-
 std::vector<std::string> all_wrapped(std::span<const std::string> captions) {
   std::vector<std::string> lines;
-  for (const std::string& caption : captions)
-    for (std::string& line : wrapped(caption)) lines.push_back(std::move(line));
+  for (const std::string& caption : captions) {
+    const std::string text = report::wrapped(caption, {"", "", kLineWidth, report::Wrapping::Break::kWords});
+    for (std::size_t at = 0; at < text.size(); at += lines.back().size() + 1)
+      lines.push_back(text.substr(at, text.find('\n', at) - at));
+  }
   return lines;
 }
 

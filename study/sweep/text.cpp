@@ -49,27 +49,6 @@ std::vector<std::string> compared_names(const Sweep& sweep) {
   return names;
 }
 
-// Between words, where they let it; the first line begins with `mark`, the others below what follows it.
-std::string wrapped(const std::string& mark, const std::string& text) {
-  std::string lines = mark;
-  std::size_t width = mark.size();
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::size_t length = end - at;
-    if (at > 0 && width + 1 + length > kWidestNote) {
-      lines += "\n" + std::string(mark.size(), ' ');
-      width = mark.size();
-    } else if (at > 0) {
-      lines += ' ';
-      ++width;
-    }
-    lines += text.substr(at, length);
-    width += length;
-    at = end + 1;
-  }
-  return lines + "\n";
-}
-
 // Notes on why points did not run: a number in the line of the point, the reason once below the table.
 class Notes {
  public:
@@ -84,7 +63,10 @@ class Notes {
 
   std::string text() const {
     std::string text = reasons_.empty() ? "" : "\n";
-    for (std::size_t i = 0; i < reasons_.size(); ++i) text += wrapped(fmt::format("  ({}) ", i + 1), reasons_[i]);
+    for (std::size_t i = 0; i < reasons_.size(); ++i) {
+      const std::string mark = fmt::format("  ({}) ", i + 1);
+      text += report::wrapped(reasons_[i], {mark, std::string(mark.size(), ' '), kWidestNote});
+    }
     return text;
   }
 
