@@ -196,7 +196,7 @@ std::vector<network::BandwidthStep> read_steps(Section& section) {
 // Every draw on every link is a change of the network, so that a run takes as long as there are periods in it.
 constexpr Duration kShortestPeriod = std::chrono::microseconds(1);
 
-std::string percent(double share) { return fmt::format("{:.6g} %", 100 * share); }
+std::string exact_percent(double share) { return fmt::format("{:.6g} %", 100 * share); }
 
 // The link's number makes a stream of the seed.
 std::optional<network::BackgroundTraffic> read_traffic(Section& section) {
@@ -210,12 +210,13 @@ std::optional<network::BackgroundTraffic> read_traffic(Section& section) {
   traffic.least = std::llround(least * kMillion);
   traffic.most = most < 1 ? std::llround(most * kMillion) : kFullEfficiency.count();
   if (traffic.most >= kFullEfficiency.count())
-    section.error("most", fmt::format("{}.most: {} leaves nothing of the link", section.path(), percent(most)),
+    section.error("most", fmt::format("{}.most: {} leaves nothing of the link", section.path(), exact_percent(most)),
                   "a share below 100 %");
   else if (traffic.least > traffic.most)
-    section.error("least",
-                  fmt::format("{}.least: {} is more than `most`, {}", section.path(), percent(least), percent(most)),
-                  "`least` and `most` are the ends of a range");
+    section.error(
+        "least",
+        fmt::format("{}.least: {} is more than `most`, {}", section.path(), exact_percent(least), exact_percent(most)),
+        "`least` and `most` are the ends of a range");
   if (traffic.period < kShortestPeriod)
     section.error("period",
                   fmt::format("{}.period: {} is too short; at least {} is expected", section.path(),

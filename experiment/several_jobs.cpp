@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/number_text.h"
 #include "workload/matching/matching.h"
 
 namespace orrery::experiment {
@@ -123,7 +124,7 @@ report::TrainingFigures figures_of(const Experiment& experiment, const WorkloadS
   figures.has_measured_kernels =
       std::ranges::any_of(experiment.devices, [](const auto& device) { return !device.measured.empty(); });
   if (figures.has_measured_kernels)
-    figures.job += fmt::format(", {:.0f} % of its kernels' time by measured kernels", 100 * measured_share(figures));
+    figures.job += fmt::format(", {} of its kernels' time by measured kernels", percent(measured_share(figures), 0));
   figures.ages = report::weight_ages(*job.training, totals, log);
   figures.run = report::training_run(training, *job.training, static_cast<std::size_t>(training.parallel.ranks()),
                                      devices.power, iterations / job.training->iterations);

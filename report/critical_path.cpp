@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/assert.h"
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 #include "report/parts.h"
@@ -310,9 +311,7 @@ class Walk {
 
 constexpr std::size_t kShown = 20;
 
-std::string share(Duration part, const Result& result) {
-  return fmt::format("{:.1f} %", 100 * seconds(part) / seconds(result.finish.time_since_epoch()));
-}
+std::string share(Duration part, const Result& result) { return percent_of(seconds(part), seconds(result.finish)); }
 
 std::vector<std::size_t> ranks_of_class(const Result& result, RankId rank) {
   std::vector<std::size_t> ranks;

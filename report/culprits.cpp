@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 #include "network/fabric/link_names.h"
@@ -28,10 +29,6 @@ constexpr double kLeastSlower = 1.005;  // than the peers
 
 // Kinds of culprits; one name can have several: a rank that is slow and late.
 enum class Kind : std::uint8_t { kLate, kRanks, kLink, kLinks };
-
-std::string percent(double share) {
-  return share < 0.0995 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
-}
 
 Duration part_of(Duration time, double share) {
   return Duration(static_cast<std::int64_t>(static_cast<double>(time.count()) * share));
@@ -182,8 +179,9 @@ class Search {
   std::string why_slow(RankId rank, double slowness, const Peers& peers) const {
     // If most peers are slowed alike, only the configuration tells.
     const std::string_view than = peers.slowness(rank) < kLeastSlower ? "if nothing slowed it" : "on peers";
-    std::string text = slowness < 2 ? fmt::format("computing takes {} longer than {}", percent(slowness - 1), than)
-                                    : fmt::format("computing takes {:.1f} times as long as {}", slowness, than);
+    std::string text = slowness < 2
+                           ? fmt::format("computing takes {} longer than {}", short_percent(slowness - 1), than)
+                           : fmt::format("computing takes {:.1f} times as long as {}", slowness, than);
     const RankId usual = peers.usual(rank);
     if (&source_.job.graph(rank) == &source_.job.graph(usual)) return text;
     const std::string most = largest_difference(rank, usual);
@@ -232,10 +230,10 @@ class Search {
       const network::Link& link = source_.fabric.link(alike.front());
       const double left = share_left(link);
       const Duration time = of_kind.moving + of_kind.waiting;
-      const std::string why =
-          link.is_steady() ? fmt::format("at {} of {} bandwidth", percent(left), alike.size() > 1 ? "their" : "its")
-                           : "its bandwidth changes over time";
-      add(Kind::kLink, name_of_kind(alike), fmt::format("{}, {} busy", why, percent(busy(busiest(alike)))), time,
+      const std::string why = link.is_steady() ? fmt::format("at {} of {} bandwidth", short_percent(left),
+                                                             alike.size() > 1 ? "their" : "its")
+                                               : "its bandwidth changes over time";
+      add(Kind::kLink, name_of_kind(alike), fmt::format("{}, {} busy", why, short_percent(busy(busiest(alike)))), time,
           link.is_steady() ? part_of(time, 1 - left) : of_kind.waiting);
     }
   }
@@ -290,7 +288,7 @@ class Search {
         why = "shared by more than";
       else if (own > Duration::zero())
         why = fmt::format("takes {:.2g} times as long as", seconds(sum.moving) / seconds(own));
-      add(Kind::kLinks, name, fmt::format("oversubscribed, {} the links below, {} busy", why, percent(most)),
+      add(Kind::kLinks, name, fmt::format("oversubscribed, {} the links below, {} busy", why, short_percent(most)),
           sum.moving + sum.waiting, sum.excess + sum.waiting);
     }
   }

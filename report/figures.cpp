@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 #include "network/fabric/link_names.h"
@@ -352,11 +353,11 @@ LinkShares shares_of(const std::vector<LinkClassUse>& classes) {
 std::string number_text(FigureUnit unit, double number) {
   switch (unit) {
     case kSeconds:
-      return rounded(Duration(std::llround(number * 1e12)));
+      return time_text(number);
     case kDays:
       return days_text(number * kDay);
     case kShare:
-      return fmt::format("{:.1f} %", 100 * number);
+      return percent(number);
     case kBytes:
       return rounded(Bytes(std::llround(number)));
     case kTeraflops:

@@ -43,9 +43,6 @@ struct BusiestLink {
   double busy = 0;   // share of the time in which it carried anything
 };
 
-inline constexpr double kDay = 86'400;          // seconds
-inline constexpr double kYear = 365.25 * kDay;  // likewise
-
 // A whole training run at the pace of the simulated iteration, on the ranks that it takes.
 struct TrainingRun {
   std::int64_t tokens = 0;  // samples where the model has no tokens
@@ -242,9 +239,6 @@ std::vector<WeightAge> weight_ages(const workload::TrainingFacts& facts, const s
 // time. `power`: of a device.
 std::optional<TrainingRun> training_run(const workload::TrainingSpec& training, const workload::TrainingFacts& facts,
                                         std::size_t ranks, std::optional<Power> power, Duration iteration);
-
-// "5.3 hours", "27.1 days", "2.03 years".
-std::string days_text(double seconds);
 
 // "80 % of 276 comparable runs (transformer on ampere): 26.3 s to 35.3 s", a line.
 std::string interval_text(const TimeInterval& interval);

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/assert.h"
+#include "core/config/number_text.h"
 #include "core/error.h"
 #include "report/parts.h"
 #include "report/table.h"
@@ -358,7 +359,7 @@ std::string slack_text(const Slack& slack, const workload::Job& job, std::span<c
   for (const auto& [share, of_ranks] : std::span(rows).first(std::min(rows.size(), kSlackRows))) {
     alike.push_back(rank_ranges(of_ranks, 40));
     of_rows.push_back(fmt::format("{}", of_ranks.size()));
-    slower.push_back(std::isinf(share) ? "any" : fmt::format("{:.2f} %", 100 * share));
+    slower.push_back(std::isinf(share) ? "any" : percent(share, 2));
   }
   Table by_rank;
   by_rank.column_of("ranks that may compute slower", alike, Table::Align::kLeft);

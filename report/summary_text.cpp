@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 #include "report/figures.h"
@@ -20,15 +21,13 @@ namespace {
 
 constexpr std::size_t kRowsShown = 24;
 
-std::string share(double part, double whole) { return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0.0); }
-
 std::string parts_text(const std::vector<Part>& parts, double iteration) {
   std::vector<std::string> names, shares;
   std::vector<Duration> times;
   for (const Part& part : parts) {
     names.push_back(part.name);
     times.emplace_back(std::llround(part.seconds * 1e12));
-    shares.push_back(share(part.seconds, iteration));
+    shares.push_back(percent_of(part.seconds, iteration));
   }
   Table table;
   table.column_of("where the time goes, mean over ranks", names, Table::Align::kLeft);
@@ -99,7 +98,7 @@ std::string links_text(const std::vector<LinkClassUse>& links) {
   std::vector<std::string> names, counts, busy, utilisation, most, busiest;
   std::vector<Bandwidth> bandwidths;
   std::vector<Bytes> bytes;
-  const auto share_of = [](double part) { return part > 0 ? share(part, 1) : "-"; };
+  const auto share_of = [](double part) { return part > 0 ? percent(part) : "-"; };
   for (const LinkClassUse& use : links) {
     names.push_back(use.name);
     counts.push_back(fmt::format("{}", use.count));
@@ -124,16 +123,15 @@ std::string links_text(const std::vector<LinkClassUse>& links) {
 
 // "300 B tokens take 27.1 days: 27.8 K device-days, 76.0 device-years; 266 MWh of the devices alone (400 W each)".
 std::string run_text(const TrainingRun& run, bool has_tokens) {
-  const auto count = [](double number) { return three_digits(number, std::array{"", " K", " M", " B", " T", " Q"}); };
   std::string text =
       fmt::format("{} {} take {}: {} device-days", rounded_count(run.tokens), has_tokens ? "tokens" : "samples",
-                  days_text(run.seconds), count(run.device_hours / 24));
+                  days_text(run.seconds), large_count(run.device_hours / 24));
   text += fmt::format(", {:.3g} device-years", run.device_hours * 3600 / kYear);
   if (run.kilowatt_hours)
     text +=
         fmt::format("; {} of the devices alone ({} each)",
                     three_digits(*run.kilowatt_hours, std::array{" kWh", " MWh", " GWh", " TWh"}), to_text(*run.power));
-  if (run.cost) text += fmt::format("; cost {}", count(*run.cost));
+  if (run.cost) text += fmt::format("; cost {}", large_count(*run.cost));
   return text + "\n";
 }
 
@@ -148,9 +146,9 @@ std::string ages_text(const std::vector<WeightAge>& ages) {
 // "MFU 38.0 %, 376.0 model TFLOP/s and 3501.5 tokens/s per device".
 std::string pace_text(const TrainingFigures& figures, std::uint32_t devices) {
   const FigureValues values = figure_values({{}, &figures});
-  std::string text = "MFU " + share(figures.mfu, 1);
+  std::string text = "MFU " + percent(figures.mfu);
   if (figures.mfu_all_devices < figures.mfu)
-    text += fmt::format(" of the devices in use ({} of all {})", share(figures.mfu_all_devices, 1), devices);
+    text += fmt::format(" of the devices in use ({} of all {})", percent(figures.mfu_all_devices), devices);
   return text + fmt::format(", {} model TFLOP/s and {} per device", column_text(values, "tflops"),
                             column_text(values, "throughput"));
 }
@@ -178,9 +176,9 @@ std::string kernel_table(const char* heading, std::span<const KernelFigures> row
     names.push_back(row.kind + (row.sizes.empty() ? "" : " " + row.sizes));
     counts.push_back(fmt::format("{:.0f}", row.count));
     times.push_back(Duration(std::llround(row.seconds * 1e12)));
-    shares.push_back(share(row.seconds, whole));
+    shares.push_back(percent_of(row.seconds, whole));
     rates.push_back(flops > 0 ? fmt::format("{:.1f}", flops / 1e12) : "-");
-    of_peak.push_back(flops > 0 ? share(flops, static_cast<double>(peak.count())) : "-");
+    of_peak.push_back(flops > 0 ? percent_of(flops, static_cast<double>(peak.count())) : "-");
     bandwidths.push_back(row.seconds > 0 ? fmt::format("{:.0f}", row.bytes / row.seconds / 1e9) : "-");
   }
   Table table;
@@ -289,7 +287,7 @@ std::string loading_text(const Result& result) {
   for (const std::uint32_t number : result.class_of_rank) loading += seconds(result.classes[number].loading);
   if (loading == 0) return {};
   return fmt::format("data is loaded {} of the time, mean over ranks; what of it is exposed is below\n",
-                     share(loading / static_cast<double>(result.class_of_rank.size()), seconds(result.finish)));
+                     percent_of(loading / static_cast<double>(result.class_of_rank.size()), seconds(result.finish)));
 }
 
 // "critical path 38.85 s: compute 22.1 s, data 11.6 s, others 5.12 s", and who is to blame.
@@ -372,14 +370,14 @@ std::string call_text(const CallFigures& call) {
 // "product 4096 x 4096 x 4096 bf16: 640.1 TFLOP/s, 64.7 % of the peak".
 std::string product_text(const ProductFigures& product) {
   std::string text = fmt::format("product {}: {:.4g} TFLOP/s", product.sizes, product.rate * 1e-12);
-  if (product.peak_share) text += fmt::format(", {:.1f} % of the peak", 100 * *product.peak_share);
+  if (product.peak_share) text += fmt::format(", {} of the peak", percent(*product.peak_share));
   return text + "\n";
 }
 
 }  // namespace
 
 std::string interval_text(const TimeInterval& interval) {
-  std::string text = fmt::format("{:.0f} % of {} comparable runs ({}): {} to {}", 100 * interval.share, interval.runs,
+  std::string text = fmt::format("{} of {} comparable runs ({}): {} to {}", percent(interval.share, 0), interval.runs,
                                  printable(interval.of, 60), rounded(interval.low), rounded(interval.high));
   if (!interval.beyond.empty()) text += fmt::format("; wide, for want of {}", interval.beyond);
   return text + "\n";
@@ -391,9 +389,9 @@ std::string summary_text(const Result& result) {
       result.jobs.empty() ? "iteration time" : fmt::format("all {} jobs are done after", result.jobs.size());
   std::string text = fmt::format("{} {}\n", what, rounded(iteration_time(result)));
   if (result.interval) text += interval_text(*result.interval);
-  text += fmt::format("{} rank{} on {} device{} {}; {} network{}\n", ranks, ranks == 1 ? "" : "s", result.devices,
-                      result.devices == 1 ? "" : "s", printable(result.device), result.network_model,
-                      result.library.empty() ? "" : ", " + result.library);
+  text +=
+      fmt::format("{} on {} {}; {} network{}\n", counted(ranks, "rank"), counted(result.devices, "device"),
+                  printable(result.device), result.network_model, result.library.empty() ? "" : ", " + result.library);
   if (result.training) text += result.training->job + "\n";
   if (result.call) text += call_text(*result.call);
   if (result.product) text += product_text(*result.product);
@@ -410,22 +408,16 @@ std::string summary_text(const Result& result) {
          "orrery explain: what more bandwidth or compute would help\n";
 }
 
-std::string days_text(double seconds) {
-  if (seconds < kDay) return fmt::format("{:.3g} hours", seconds / 3600);
-  if (seconds < kYear) return fmt::format("{:.3g} days", seconds / kDay);
-  return fmt::format("{:.4g} years", seconds / kYear);
-}
-
 std::string details_text(const Result& result) {
   const std::size_t ranks = result.class_of_rank.size();
   const double whole = seconds(result.finish);
   const std::vector<Part> parts = mean_parts(result);
   const std::string what =
       result.jobs.empty() ? "iteration time" : fmt::format("all {} jobs are done after", result.jobs.size());
-  std::string text = fmt::format("{} {}   ({} rank{} on {} device{} {}, {} network, granularity {}{})\n", what,
-                                 rounded(iteration_time(result)), ranks, ranks == 1 ? "" : "s", result.devices,
-                                 result.devices == 1 ? "" : "s", printable(result.device), result.network_model,
-                                 result.granularity, result.library.empty() ? "" : ", " + result.library);
+  std::string text =
+      fmt::format("{} {}   ({} on {} {}, {} network, granularity {}{})\n", what, rounded(iteration_time(result)),
+                  counted(ranks, "rank"), counted(result.devices, "device"), printable(result.device),
+                  result.network_model, result.granularity, result.library.empty() ? "" : ", " + result.library);
   if (result.interval) text += interval_text(*result.interval);
   if (result.iterations > 1)
     text += fmt::format("mean of {} iterations; the times below are of all of them\n", result.iterations);
@@ -436,10 +428,11 @@ std::string details_text(const Result& result) {
   text += loading_text(result);
   if (result.training) text += training_text(*result.training, result.devices);
   if (!parts.empty())
-    text += fmt::format("mostly {} ({} of the iteration)", parts.front().name, share(parts.front().seconds, whole));
+    text +=
+        fmt::format("mostly {} ({} of the iteration)", parts.front().name, percent_of(parts.front().seconds, whole));
   if (result.busiest_link)
     text += fmt::format("{}busiest link {} (busy {} of the time)", parts.empty() ? "" : "; ", result.busiest_link->name,
-                        share(result.busiest_link->busy, 1));
+                        percent(result.busiest_link->busy));
   if (result.computes_as_measured)
     text += fmt::format("{}computing takes as long as measured", parts.empty() && !result.busiest_link ? "" : "; ");
   if (!parts.empty() || result.busiest_link || result.computes_as_measured) text += "\n";

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/number_text.h"
+
 namespace orrery::study {
 namespace {
 
@@ -45,7 +47,7 @@ std::string_view name_of(SizeBand band) {
 }
 
 std::string percent_text(const std::optional<ErrorSummary>& summary, double ErrorSummary::*which) {
-  return summary ? fmt::format("{:.1f}", 100 * (*summary).*which) : std::string("-");
+  return summary ? percent_number((*summary).*which) : std::string("-");
 }
 
 std::string overall_text(std::string_view what, const OverallError& overall) {

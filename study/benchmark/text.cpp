@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/assert.h"
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "report/result.h"
 #include "report/table.h"
@@ -48,8 +49,8 @@ std::string intervals_text(std::span<const CollectiveRow> rows) {
   std::string text;
   for (const ComparedRows& part : compared_rows(rows)) {
     const report::TimeInterval& interval = part.interval();
-    text += fmt::format("  {:.0f} % of {} comparable measurements ({}): {:.2f} to {:.2f} times what is predicted",
-                        100 * interval.share, interval.runs, interval.of, part.low(), part.high());
+    text += fmt::format("  {} of {} comparable measurements ({}): {:.2f} to {:.2f} times what is predicted",
+                        percent(interval.share, 0), interval.runs, interval.of, part.low(), part.high());
     if (!interval.beyond.empty()) text += fmt::format("; wide, for want of {}", interval.beyond);
     text += "\n";
   }
@@ -74,7 +75,7 @@ nlohmann::ordered_json intervals_json(std::span<const CollectiveRow> rows) {
 }
 
 std::string bound_text(const CollectiveBound& bound) {
-  return fmt::format("{} ({:.0f} %)", bound.name, 100 * bound.share);
+  return fmt::format("{} ({})", bound.name, percent(bound.share, 0));
 }
 
 }  // namespace
@@ -135,7 +136,7 @@ std::string side_by_side_text(std::span<const CollectiveTable> tables) {
       if (!tables[i].library.empty()) cells.push_back(fmt::format("{} {}", row.algorithm, row.protocol.value_or("")));
       cells.push_back(bound_text(row.bound));
       const double first = tables.front().rows[r].bus_bandwidth;
-      if (i > 0) cells.push_back(first > 0 ? fmt::format("{:.3f}", row.bus_bandwidth / first) : "-");
+      if (i > 0) cells.push_back(ratio_text(row.bus_bandwidth, first));
     }
     text.row(std::move(cells));
   }

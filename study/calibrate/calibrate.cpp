@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "core/config/text.h"
 #include "report/table.h"
@@ -87,8 +88,8 @@ void warn_of_worse(const std::string& log, const Calibration& calibration, Diagn
     if (!before || after->median <= before->median + kWorse) continue;
     diagnostics.warning(
         {log},
-        fmt::format("rows of {} are predicted worse than before: {:.1f} % off in the median, not {:.1f} %",
-                    name_of(band), 100 * after->median, 100 * before->median),
+        fmt::format("rows of {} are predicted worse than before: {} off in the median, not {}", name_of(band),
+                    percent(after->median), percent(before->median)),
         "some rows of the log agree with no constants: leave them out, or use the cluster as it was for "
         "such sizes");
   }
@@ -150,7 +151,7 @@ std::string remark(const FittedNcclConstant& fitted) {
 
 std::string spread_text(const FittedNcclConstant& fitted) {
   if (fitted.gives_way || !std::isfinite(fitted.spread)) return "-";
-  return fitted.spread < 0.001 ? "< 0.1 %" : fmt::format("{:.1f} %", 100 * fitted.spread);
+  return fitted.spread < 0.001 ? "< 0.1 %" : percent(fitted.spread);
 }
 
 std::string fitted_text(const NcclFit& fit) {
@@ -200,8 +201,8 @@ void add_errors(const Calibration& calibration, const std::string& name, std::op
   std::vector<std::string> cells = {name, fmt::format("{}", before->rows)};
   const auto add = [&](Predicted predicted) {
     const auto error = error_of(calibration, predicted, band);
-    cells.push_back(fmt::format("{:.1f} %", 100 * error->median));
-    cells.push_back(fmt::format("{:.1f} %", 100 * error->ninetieth));
+    cells.push_back(percent(error->median));
+    cells.push_back(percent(error->ninetieth));
   };
   add(&CalibratedRow::before);
   add(&CalibratedRow::after);

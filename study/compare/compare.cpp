@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 #include "report/parts.h"
@@ -27,14 +28,6 @@ std::map<std::string, double> parts_by_name(const report::Result& result) {
   for (const report::Part& part : report::mean_parts(result)) parts[part.name] = part.seconds;
   return parts;
 }
-
-std::string time_text(double seconds) { return rounded(Duration(std::llround(seconds * 1e12))); }
-
-std::string ratio_text(double value, double first) {
-  return first > 0 ? fmt::format("{:.3f}", value / first) : std::string("-");
-}
-
-std::string signed_time(double seconds) { return (seconds < 0 ? "-" : "+") + time_text(std::abs(seconds)); }
 
 // Figures beside the times that differ: what the job needs, reaches and costs.
 std::vector<SettingDifference> differing_figures(const report::Result& first, const report::Result& second) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <array>
 #include <span>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "report/table.h"
 #include "study/explain/explain.h"
@@ -24,19 +24,13 @@ std::optional<double> saving(const Variant& variant, const Variant& base) {
   return 1 - seconds(variant.time) / seconds(base.time);
 }
 
-std::string share_text(std::optional<double> share) {
-  if (!share) return "-";
-  const std::string text = fmt::format("{:.1f} %", 100 * *share);
-  return text == "-0.0 %" ? "0.0 %" : text;
-}
-
 std::string time_text(const Variant& variant) { return variant.ran() ? rounded(variant.time) : "-"; }
 
-std::string run_text(const Variant& variant) { return variant.run ? report::days_text(variant.run->seconds) : "-"; }
+std::string run_text(const Variant& variant) { return variant.run ? days_text(variant.run->seconds) : "-"; }
 
 std::string cost_text(const Variant& variant) {
   if (!variant.run || !variant.run->cost) return "-";
-  return three_digits(*variant.run->cost, std::array{"", " K", " M", " B", " T", " Q"});
+  return large_count(*variant.run->cost);
 }
 
 std::string heading(const Explanation& explanation) {
@@ -59,7 +53,7 @@ bool helps(const ExplainedResource& resource, const Explanation& explanation) {
 std::string named_saving(const ExplainedResource& resource, const Explanation& explanation) {
   return fmt::format("{} ({} saves {})", resource.resource.name,
                      resource.resource.is_delay ? "half of it" : "twice as much",
-                     share_text(saving(resource.twice, explanation.base)));
+                     percent(saving(resource.twice, explanation.base)));
 }
 
 std::string advice(const Explanation& explanation) {
@@ -84,7 +78,7 @@ std::string resources_text(const Explanation& explanation) {
     now.push_back(resource.resource.now.empty() ? "-" : printable(resource.resource.now, 12));
     slightly.push_back(time_text(resource.slightly));
     twice.push_back(time_text(resource.twice));
-    savings.push_back(share_text(saving(resource.twice, explanation.base)));
+    savings.push_back(percent(saving(resource.twice, explanation.base)));
     const auto sensitivity = resource.sensitivity(explanation.base.time);
     sensitivities.push_back(sensitivity ? fmt::format("{:.3f}", *sensitivity) : "-");
     runs.push_back(run_text(resource.twice));
@@ -104,7 +98,7 @@ std::string resources_text(const Explanation& explanation) {
   if (shown.size() < explanation.resources.size())
     text +=
         fmt::format("  {} more, of which twice as much saves {} at most\n", explanation.resources.size() - shown.size(),
-                    share_text(saving(explanation.resources[shown.size()].twice, explanation.base)));
+                    percent(saving(explanation.resources[shown.size()].twice, explanation.base)));
   return text;
 }
 
@@ -124,7 +118,7 @@ std::string changes_text(const Explanation& explanation) {
     }
     names.push_back(change.name);
     times.push_back(time_text(change));
-    savings.push_back(share_text(saving(change, explanation.base)));
+    savings.push_back(percent(saving(change, explanation.base)));
     runs.push_back(run_text(change));
     costs.push_back(cost_text(change));
     refusals.push_back(change.ran() ? "-" : printable(change.refusal));

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "experiment/experiment.h"
 #include "experiment/run.h"
@@ -18,7 +19,7 @@ namespace orrery::study {
 namespace {
 
 // Useful time of a run if the experiment does not say how many tokens the training has.
-constexpr double kUsualWork = 30 * report::kDay;
+constexpr double kUsualWork = 30 * kDay;
 
 std::size_t nodes_of(const experiment::Experiment& experiment, std::size_t ranks) {
   std::set<std::uint32_t> nodes;
@@ -108,8 +109,8 @@ void check_hope(const Goodput& goodput) {
   const auto best = std::ranges::find(goodput.intervals, goodput.best, &IntervalGoodput::iterations);
   const std::string hint = is_hopeless(*best)
                                ? "no interval helps: fewer failures, or shorter iterations, checkpoints and restarts"
-                               : fmt::format("a checkpoint every {} has a goodput of {:.2f} %",
-                                             long_time_text(best->work), 100 * best->goodput);
+                               : fmt::format("a checkpoint every {} has a goodput of {}", long_time_text(best->work),
+                                             percent(best->goodput, 2));
   throw StuckError(fmt::format(
       "the training does not come to an end: it fails more often than it gets on; an interval of {} and its checkpoint "
       "of {} have to pass without a failure, a restart takes {}, and the job fails every {}\n  hint: {}",
@@ -132,7 +133,7 @@ void add_units(const experiment::Reliability& reliability, Goodput& goodput) {
 
 std::optional<double> Goodput::tokens_per_day() const {
   if (!tokens_per_iteration) return std::nullopt;
-  return *tokens_per_iteration * report::kDay / seconds(iteration);
+  return *tokens_per_iteration * kDay / seconds(iteration);
 }
 
 std::optional<double> Goodput::effective_tokens_per_day() const {

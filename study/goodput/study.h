@@ -63,9 +63,6 @@ struct GoodputRequest {
 // on. PointsMissing where the iteration has not been simulated.
 Goodput find_goodput(const GoodputRequest& request, Points& points, const ConfigFiles& files);
 
-// "12.3 s", "49.5 min", "3.09 h", "57.1 days".
-std::string long_time_text(double seconds);
-
 std::string goodput_text(const Goodput& goodput);
 // The document "orrery.goodput/1".
 nlohmann::ordered_json goodput_json(const Goodput& goodput);

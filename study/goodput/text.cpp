@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "report/result.h"
 #include "report/table.h"
@@ -16,9 +17,7 @@ namespace {
 
 using report::Table;
 
-std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
-
-std::string count_text(double count) { return three_digits(count, std::array{"", " K", " M", " B", " T", " Q"}); }
+std::string goodput_percent(double share) { return percent(share, 2); }
 
 // Interval for endless work, but no longer than the work there is.
 double best_interval(const Goodput& goodput) { return std::min(goodput.model.best_work(), goodput.useful); }
@@ -43,11 +42,11 @@ std::string interval_text(const IntervalGoodput& interval) {
 
 std::string heading(const Goodput& goodput) {
   std::string text =
-      fmt::format("goodput {} with a checkpoint every {}{}\n", percent(goodput.taken.goodput),
+      fmt::format("goodput {} with a checkpoint every {}{}\n", goodput_percent(goodput.taken.goodput),
                   interval_text(goodput.taken), goodput.taken.iterations == goodput.best ? ", the best interval" : "");
   if (goodput.taken.iterations != goodput.best) {
     const auto best = std::ranges::find(goodput.intervals, goodput.best, &IntervalGoodput::iterations);
-    text += fmt::format("best {} with one every {}\n", percent(best->goodput), interval_text(*best));
+    text += fmt::format("best {} with one every {}\n", goodput_percent(best->goodput), interval_text(*best));
   }
   text += fmt::format("iteration time {}; {}\n", rounded(goodput.iteration), failures_text(goodput));
   text += checkpoints_text(goodput);
@@ -64,11 +63,11 @@ std::string intervals_text(const Goodput& goodput) {
     table.column(name);
   for (const IntervalGoodput& one : goodput.intervals) {
     const std::string simulated =
-        one.simulated ? fmt::format("{} +- {:.2f}", percent(*one.simulated_goodput),
+        one.simulated ? fmt::format("{} +- {:.2f}", goodput_percent(*one.simulated_goodput),
                                     100 * *one.simulated_goodput * one.simulated->error / one.simulated->mean)
                       : "-";
-    table.row({fmt::format("{}", one.iterations), long_time_text(one.work), percent(one.goodput),
-               percent(one.checkpoints), percent(one.failures), simulated});
+    table.row({fmt::format("{}", one.iterations), long_time_text(one.work), goodput_percent(one.goodput),
+               goodput_percent(one.checkpoints), goodput_percent(one.failures), simulated});
   }
   return table.text();
 }
@@ -76,13 +75,13 @@ std::string intervals_text(const Goodput& goodput) {
 std::string tokens_text(const Goodput& goodput) {
   const auto all = goodput.tokens_per_day(), effective = goodput.effective_tokens_per_day();
   if (!all) return {};
-  return fmt::format("{} {} a day, of {} without failures and checkpoints\n", count_text(*effective),
-                     goodput.has_tokens ? "tokens" : "samples", count_text(*all));
+  return fmt::format("{} {} a day, of {} without failures and checkpoints\n", large_count(*effective),
+                     goodput.has_tokens ? "tokens" : "samples", large_count(*all));
 }
 
 // Text on runs of a whole training, or of a month.
 std::string runs_text(const Goodput& goodput) {
-  const std::string what = goodput.tokens ? fmt::format("training on {} {}: ", count_text(*goodput.tokens),
+  const std::string what = goodput.tokens ? fmt::format("training on {} {}: ", large_count(*goodput.tokens),
                                                         goodput.has_tokens ? "tokens" : "samples")
                                           : std::string();
   std::string text = fmt::format("{}{} of work take {} on average", what, long_time_text(goodput.useful),
@@ -113,14 +112,6 @@ nlohmann::ordered_json interval_json(const IntervalGoodput& interval) {
 }
 
 }  // namespace
-
-std::string long_time_text(double seconds) {
-  if (seconds < 1) return fmt::format("{:.3g} ms", 1e3 * seconds);
-  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
-  if (seconds < 7200) return fmt::format("{:.3g} min", seconds / 60);
-  if (seconds < 2 * report::kDay) return fmt::format("{:.3g} h", seconds / 3600);
-  return report::days_text(seconds);
-}
 
 std::string goodput_text(const Goodput& goodput) {
   return heading(goodput) + tokens_text(goodput) + runs_text(goodput) + "\n" + intervals_text(goodput);

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/assert.h"
+#include "core/config/number_text.h"
 
 namespace orrery::study {
 namespace {
@@ -178,9 +179,11 @@ Coverage coverage(std::span<const MeasuredError> errors, const RunSchema& schema
 
 std::string coverage_text(const Coverage& coverage) {
   return fmt::format(
-      "intervals of {:.0f} % that the errors of other families give hold {:.0f} % of the runs, {:.0f} % in the mean of "
-      "families; those of a random half of the families {:.0f} % of the runs of the other half\n",
-      100 * kIntervalShare, 100 * coverage.runs, 100 * coverage.families, 100 * coverage.halves);
+      "intervals of {} that the errors of other families give hold {} of the runs, {} in the mean of families; those "
+      "of "
+      "a random half of the families {} of the runs of the other half\n",
+      percent(kIntervalShare, 0), percent(coverage.runs, 0), percent(coverage.families, 0),
+      percent(coverage.halves, 0));
 }
 
 nlohmann::ordered_json to_json(const Coverage& coverage) {

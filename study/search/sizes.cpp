@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "report/table.h"
 
@@ -107,7 +108,7 @@ std::string sizes_text(std::span<const SizedSearch> sizes) {
       cells.push_back(report::column_text(best.values, "throughput"));
       if (has_run) {
         const report::TrainingRun run = report::whole_training(best.values).value_or(report::TrainingRun{});
-        cells.insert(cells.end(), {report::days_text(run.seconds), fmt::format("{:.4g}", run.device_hours),
+        cells.insert(cells.end(), {days_text(run.seconds), fmt::format("{:.4g}", run.device_hours),
                                    plan_figure(run.cost), plan_figure(run.kilowatt_hours)});
       }
       cells.push_back(text_of(best.plan));
@@ -133,7 +134,7 @@ nlohmann::ordered_json sizes_json(std::span<const SizedSearch> sizes) {
         if (searched.contains(key)) one[key] = searched[key];
       if (size.has_best()) one["best"] = std::move(searched["best"][0]);
       if (const auto run = size.has_best() ? report::whole_training(best_of(size).values) : std::nullopt) {
-        one["training_days"] = run->seconds / report::kDay;
+        one["training_days"] = run->seconds / kDay;
         if (run->cost) one["cost"] = *run->cost;
         if (run->kilowatt_hours) one["energy_kwh"] = *run->kilowatt_hours;
       }

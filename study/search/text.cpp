@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "report/table.h"
 #include "study/search/search.h"
@@ -25,8 +26,8 @@ PlanKey key_at(std::size_t number) { return static_cast<PlanKey>(number); }
 
 std::string bound_by(const FoundPlan& plan) {
   if (plan.parts.empty()) return "-";
-  return fmt::format("{} {:.0f} %", report::short_name(plan.parts.front()),
-                     100 * plan.parts.front().seconds / seconds(*plan.time));
+  return fmt::format("{} {}", report::short_name(plan.parts.front()),
+                     percent_of(plan.parts.front().seconds, seconds(*plan.time), 0));
 }
 
 // Columns that are the same for all plans, and nothing special, are left out.
@@ -82,10 +83,8 @@ std::string difference_text(const FoundPlan& slow, const FoundPlan& fast) {
   constexpr std::size_t kShown = 4;
   std::string text;
   for (std::size_t i = 0; i < std::min(kShown, parts.size()); ++i) {
-    const Duration time(std::llround(std::abs(parts[i].second) * 1e12));
-    if (time == Duration::zero()) break;
-    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", parts[i].first, parts[i].second < 0 ? "-" : "+",
-                        rounded(time));
+    if (std::llround(parts[i].second * 1e12) == 0) break;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", parts[i].first, signed_time(parts[i].second));
   }
   return text;
 }
@@ -109,9 +108,9 @@ std::string given_text(const Search& search) {
   const FoundPlan& best = search.found.front();
   if (given.plan == best.plan) return "the plan of the experiment is the best\n";
   const double more = seconds(*given.time) / seconds(*best.time) - 1;
-  std::string text = fmt::format("the plan of the experiment ({}) takes {}, {:.1f} % {} than the best; {} faster\n",
-                                 text_of(given.plan), rounded(*given.time), 100 * std::abs(more),
-                                 more < 0 ? "less" : "more", faster_text(search));
+  std::string text =
+      fmt::format("the plan of the experiment ({}) takes {}, {} {} than the best; {} faster\n", text_of(given.plan),
+                  rounded(*given.time), percent(std::abs(more)), more < 0 ? "less" : "more", faster_text(search));
   if (more > 0) text += fmt::format("  its difference: {}\n", difference_text(given, best));
   if (given.memory > search.capacity)
     text += fmt::format("  it needs {} of memory, more than the {} that plans may need here\n", rounded(given.memory),
@@ -140,9 +139,9 @@ std::string proof_text(const Search& search) {
   text += fmt::format("; none of the others takes less than {}", rounded(*bound));
   if (const std::size_t proven = std::min(search.proven(), shown); proven < shown) {
     const double best = seconds(*search.found.front().time);
-    text += proven > 0 ? fmt::format(": the first {} are proven", proven)
-                       : fmt::format(": the best of all may take {:.1f} % less than the first",
-                                     100 * (1 - seconds(*bound) / best));
+    text += proven > 0
+                ? fmt::format(": the first {} are proven", proven)
+                : fmt::format(": the best of all may take {} less than the first", percent(1 - seconds(*bound) / best));
   }
   return text + "\n";
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
+#include "core/config/number_text.h"
 #include "core/error.h"
 #include "report/figures.h"
 #include "report/parts.h"
@@ -17,9 +18,6 @@ namespace {
 constexpr double kLeastShown = 0.01;  // share of the iteration
 constexpr std::size_t kMostShown = 3;
 constexpr std::string_view kNoText = "-";
-
-std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
-std::string fine_percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 double share_of(const report::Part& part, const SweepFigures& figures) {
   return figures.iteration_time > Duration::zero() ? part.seconds / seconds(figures.iteration_time) : 0;
@@ -32,7 +30,7 @@ bool is_lost(const report::Part& part) {
 
 std::string bound_text(const SweepFigures& figures) {
   if (figures.parts.empty()) return std::string(kNoText);
-  return report::short_name(figures.parts.front()) + " " + percent(share_of(figures.parts.front(), figures));
+  return report::short_name(figures.parts.front()) + " " + percent(share_of(figures.parts.front(), figures), 0);
 }
 
 // "tensor 18 %, bubble 6 %": the largest shares that do not compute, from 1 % on. Who has bubbles also waits and is
@@ -52,7 +50,7 @@ std::string exposed_text(const SweepFigures& figures) {
   shares.resize(std::min(shares.size(), kMostShown));
   std::string text;
   for (const auto& [share, name] : shares)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, percent(share));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, percent(share, 0));
   return text.empty() ? std::string(kNoText) : text;
 }
 
@@ -60,7 +58,7 @@ std::string exposed_text(const SweepFigures& figures) {
 std::string links_text(const SweepFigures& figures) {
   std::string text;
   for (std::size_t i = 0; i < std::min(figures.links.size(), kMostShown); ++i)
-    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", figures.links[i].first, percent(figures.links[i].second));
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", figures.links[i].first, percent(figures.links[i].second, 0));
   return text.empty() ? std::string(kNoText) : text;
 }
 
@@ -77,7 +75,7 @@ std::string bubble_text(const SweepFigures& figures) {
   double lost = 0;
   double used = 0;
   for (const report::Part& part : figures.parts) (is_lost(part) ? lost : used) += part.seconds;
-  return used > 0 ? fine_percent(lost / used) : std::string(kNoText);
+  return used > 0 ? percent(lost / used) : std::string(kNoText);
 }
 
 std::string efficiency_text(const SweepFigures& figures, const SweepFigures* first) {
@@ -87,7 +85,7 @@ std::string efficiency_text(const SweepFigures& figures, const SweepFigures* fir
   };
   const double base = first == nullptr ? 0 : pace(*first);
   if (base <= 0 || report::find_column(figures.values, "throughput") == nullptr) return std::string(kNoText);
-  return fine_percent(pace(figures) / base);
+  return percent(pace(figures) / base);
 }
 
 using Align = report::Table::Align;

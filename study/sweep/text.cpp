@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "report/table.h"
 #include "study/sweep/columns.h"
@@ -20,11 +21,6 @@ constexpr std::string_view kNothing = "-";
 constexpr std::size_t kWidestNote = 160;
 
 using Align = report::Table::Align;
-
-std::string ratio_text(const SweepFigures& figures, const SweepFigures* first) {
-  if (first == nullptr || first->iteration_time <= Duration::zero()) return std::string(kNothing);
-  return fmt::format("{:.3f}", seconds(figures.iteration_time) / seconds(first->iteration_time));
-}
 
 // "8", "none", of an axis over one key also "500 kB": does not say what it is of.
 bool is_bare(const SweepChoice& choice) {
@@ -145,7 +141,10 @@ class SweepTable {
         cells.push_back(ran ? column_named(column).cell(*point->figures, first)
                             : std::exchange(nothing, std::string(kNothing)));
       }
-      if (has_ratio(column, group)) cells.push_back(ran ? ratio_text(*point->figures, first) : std::string(kNothing));
+      if (has_ratio(column, group))
+        cells.push_back(ran && first != nullptr
+                            ? ratio_text(seconds(point->figures->iteration_time), seconds(first->iteration_time))
+                            : std::string(kNothing));
     }
   }
 

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/config/number_text.h"
 #include "report/parts.h"
 #include "report/result.h"
 #include "report/table.h"

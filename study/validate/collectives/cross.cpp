@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "collectives/nccl/constants_config.h"
+#include "core/config/number_text.h"
 #include "report/table.h"
 #include "study/benchmark/interval.h"
 #include "study/calibrate/fit.h"
@@ -249,7 +250,7 @@ std::string cross_validation_text(const CrossValidation& cross, const Coverage& 
   for (const char* heading : {"nominal", "shipped", "fitted to all", "standard error"}) constants.column(heading);
   for (const FittedConstantFit& fit : cross.constants)
     constants.row({fit.shipped.name, fit.shipped.nominal, fit.shipped.shipped, fit.fitted,
-                   fit.spread ? fmt::format("{:.1f} %", 100 * *fit.spread) : std::string("not determined")});
+                   fit.spread ? percent(*fit.spread) : std::string("not determined")});
   return fmt::format("\nThe {} fitted constants, fitted to the tables of all {} systems:\n\n", cross.constants.size(),
                      cross.systems) +
          constants.text() + "\n" + overall_text("fitted to all", overall_error(cross.fitted)) +

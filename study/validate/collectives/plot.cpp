@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "core/config/number_text.h"
 #include "study/validate/collectives/validate.h"
 
 #include <algorithm>
@@ -32,8 +33,8 @@ std::vector<std::string> captions(const MeasuredGroup& validated) {
   const auto error = errors_of(validated.rows);
   const Measured& worst = *worst_of(validated.rows);
   const std::string how =
-      fmt::format("Error: median {:.1f} %, 90 % of the rows at most {:.1f} %, worst {:+.1f} % at {}",
-                  100 * error->median, 100 * error->ninetieth, 100 * worst.error(), worst.label);
+      fmt::format("Error: median {}, 90 % of the rows at most {}, worst {} at {}", percent(error->median),
+                  percent(error->ninetieth), signed_percent(worst.error()), worst.label);
   return {what, how, "Measured: " + table.measured, "Source: " + table.source};
 }
 

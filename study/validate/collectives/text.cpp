@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/number_text.h"
 #include "core/version.h"
 #include "study/validate/collectives/validate.h"
 #include "study/validate/measured/output.h"
@@ -60,7 +61,7 @@ std::string far_off_text(const MeasuredRows& rows) {
   for (const MeasuredGroup& table : by_table(rows)) {
     const std::string& why = table_of<ValidationTable>(table.rows.front()).why_off;
     if (const double median = errors_of(table.rows)->median; median > kFarOff)
-      text += fmt::format("  {}: {} %: {}\n", table.name, percent_text(median), why.empty() ? "not known" : why);
+      text += fmt::format("  {}: {}: {}\n", table.name, percent(median), why.empty() ? "not known" : why);
   }
   return text.empty() ? text : "\nmore than 15 % off:\n" + text;
 }

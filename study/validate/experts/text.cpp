@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "study/validate/experts/validation.h"
 #include "study/validate/measured/output.h"
@@ -21,10 +22,10 @@ ErrorTable exchange_table(std::initializer_list<const char*> names) {
 }
 
 std::string library_text(const DispatchLibrary& library) {
-  const auto percent = [](Efficiency share) { return 100.0 * static_cast<double>(share.count()) / 1e6; };
-  return fmt::format("{:.1f} GB/s a multiprocessor, within {:.1f} %, between {:.1f} %, launch {}, doubling {}",
-                     static_cast<double>(library.processor_rate.count()) / 1e9, percent(library.within),
-                     percent(library.between), rounded(library.launch), rounded(library.doubling));
+  const auto text = [](Efficiency share) { return percent_of(static_cast<double>(share.count()), 1e6); };
+  return fmt::format("{:.1f} GB/s a multiprocessor, within {}, between {}, launch {}, doubling {}",
+                     static_cast<double>(library.processor_rate.count()) / 1e9, text(library.within),
+                     text(library.between), rounded(library.launch), rounded(library.doubling));
 }
 
 std::vector<MeasuredGroup> by_table(const MeasuredRows& rows) {
@@ -43,8 +44,8 @@ std::string tables_text(const MeasuredRows& all) {
 std::string fitted_line(const MeasuredRows& all) {
   const auto errors = errors_of(rows_where(all, is_fitted));
   if (!errors) return {};
-  return fmt::format("\nall fitted tables: median {} %, 90 % of {} times at most {} %\n", percent_text(errors->median),
-                     errors->rows, percent_text(errors->ninetieth));
+  return fmt::format("\nall fitted tables: median {}, 90 % of {} times at most {}\n", percent(errors->median),
+                     errors->rows, percent(errors->ninetieth));
 }
 
 std::string left_out_text(const std::vector<LeftOutSystem>& systems) {

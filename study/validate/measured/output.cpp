@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
+#include "core/config/number_text.h"
 
 namespace orrery::study {
 namespace {
@@ -32,12 +33,12 @@ std::string error_text(const MeasuredRows& rows) {
 
 std::string bias_text(const MeasuredRows& rows) {
   const auto errors = errors_of(rows);
-  return errors ? signed_percent_text(errors->bias) : "-";
+  return errors ? signed_percent_number(errors->bias) : "-";
 }
 
 std::string worst_text(const MeasuredRows& rows) {
   const Measured* worst = worst_of(rows);
-  return worst != nullptr ? signed_percent_text(worst->error()) : "-";
+  return worst != nullptr ? signed_percent_number(worst->error()) : "-";
 }
 
 std::string worst_label(const MeasuredRows& rows) {
@@ -60,9 +61,6 @@ constexpr std::array<KnownColumn, 8> kErrorColumns = {{{"rows", number_of_rows},
                                                   {"at", worst_label, report::Table::Align::kLeft}}};
 
 }  // namespace
-
-std::string percent_text(double share) { return fmt::format("{:.1f}", 100 * share); }
-std::string signed_percent_text(double share) { return fmt::format("{:+.1f}", 100 * share); }
 
 ErrorColumn error_column(std::string_view heading) {
   const auto* found = std::ranges::find(kErrorColumns, heading, &KnownColumn::heading);

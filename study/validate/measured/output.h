@@ -48,10 +48,6 @@ class ErrorTable {
   bool is_empty_ = true;
 };
 
-// "12.3": a share in %; "+12.3" with its sign.
-std::string percent_text(double share);
-std::string signed_percent_text(double share);
-
 // The values of a row under these keys, as far as it has them: "table", "family", "label", "at" (the label), "line",
 // "measured_s", "predicted_s", "error", and those of its facts.
 nlohmann::ordered_json row_json(const Measured& row, std::initializer_list<std::string_view> keys);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/number_text.h"
 #include "study/plot/frame.h"
 #include "study/validate/measured/accuracy.h"
 
@@ -48,7 +49,7 @@ void draw(Svg& svg, const MeasuredGroup& family, Spot corner, double width) {
   const double first = std::log(least->measured), last = std::log(most->measured);
   const ErrorSummary errors = *errors_of(rows);
   svg.text({corner.x, corner.y - 18}, shortened(family.name), "small");
-  svg.text({corner.x, corner.y - 5}, fmt::format("{}: median {:.1f} %", errors.rows, 100 * errors.median), "small");
+  svg.text({corner.x, corner.y - 5}, fmt::format("{}: median {}", errors.rows, percent(errors.median)), "small");
   svg.rectangle({corner.x, height_of(1 + kBand)}, {end.x, height_of(1 - kBand)}, "band");
   svg.rectangle(corner, end, "frame");
   svg.line({corner.x, height_of(1)}, {end.x, height_of(1)}, "exact");
@@ -92,15 +93,16 @@ std::string accuracy_page(std::span<const AccuracySection> sections, const std::
   for (const AccuracySection& section : sections) {
     const auto overall = errors_of_medians(section.families);
     if (!overall) continue;
-    page += fmt::format("\n## {}\n\nMedian of the medians of {} families: {:.1f} %.\n\n![{}]({}/{})\n\n", section.title,
-                        section.families.size(), 100 * overall->median, section.title, pictures, picture_name(section));
+    page +=
+        fmt::format("\n## {}\n\nMedian of the medians of {} families: {}.\n\n![{}]({}/{})\n\n", section.title,
+                    section.families.size(), percent(overall->median), section.title, pictures, picture_name(section));
     page += fmt::format("| family | {} | median | 90 % of them at most | worst | bias |\n|---|---|---|---|---|---|\n",
                         section.unit);
     for (const MeasuredGroup& family : section.families) {
       const ErrorSummary errors = *errors_of(family.rows);
-      page += fmt::format("| {} | {} | {:.1f} % | {:.1f} % | {:+.1f} % | {:+.1f} % |\n", family.name, errors.rows,
-                          100 * errors.median, 100 * errors.ninetieth, 100 * worst_of(family.rows)->error(),
-                          100 * errors.bias);
+      page += fmt::format("| {} | {} | {} | {} | {} | {} |\n", family.name, errors.rows, percent(errors.median),
+                          percent(errors.ninetieth), signed_percent(worst_of(family.rows)->error()),
+                          signed_percent(errors.bias));
     }
   }
   return page;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/number_text.h"
 #include "report/table.h"
 #include "study/validate/measured/output.h"
 #include "study/validate/traces/traces.h"
@@ -15,9 +16,7 @@ using Json = nlohmann::ordered_json;
 
 std::string milliseconds(double time) { return fmt::format("{:.2f} ms", 1e3 * time); }
 
-std::string share(const Measured& trace, const char* fact) {
-  return percent_text(trace.facts[fact].get<double>()) + " %";
-}
+std::string share(const Measured& trace, const char* fact) { return percent(trace.facts[fact].get<double>()); }
 
 std::string exchange(const Measured& trace, const char* fact) {
   return trace.facts.contains(fact) ? milliseconds(trace.facts[fact].get<double>()) : "-";
@@ -33,7 +32,7 @@ void add_row(report::Table& text, const Measured& trace) {
   const auto profiles = trace.facts["profiles"].get<std::size_t>();
   text.row({trace.table->name,
             profiles == 0 || profiles == ranks ? fmt::format("{}", ranks) : fmt::format("{} of {}", profiles, ranks),
-            milliseconds(trace.measured), milliseconds(trace.predicted), signed_percent_text(trace.error()) + " %",
+            milliseconds(trace.measured), milliseconds(trace.predicted), signed_percent(trace.error()),
             share(trace, "as_recorded"), share(trace, "simulated"), share(trace, "waiting"),
             exchange(trace, "calls_measured_s"), exchange(trace, "calls_simulated_s"),
             overlap(trace, "overlap_measured"), overlap(trace, "overlap_replayed")});

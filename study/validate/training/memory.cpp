@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "study/validate/measured/output.h"
 #include "study/validate/training/validation.h"
@@ -41,8 +42,8 @@ std::string measured_text(const TrainingValidation& validation) {
                    error_column("at"), error_column("bias")});
   for (const MeasuredGroup& family : training_families(rows)) text.row({table_of(family).title}, family.rows);
   return fmt::format(
-      "\nError of the memory in use on the fullest device, in %:\n\n{}\nall {} rows: median {:.1f} %, p90 {:.1f} %\n",
-      text.text(), all->rows, 100 * all->median, 100 * all->ninetieth);
+      "\nError of the memory in use on the fullest device, in %:\n\n{}\nall {} rows: median {}, p90 {}\n", text.text(),
+      all->rows, percent(all->median), percent(all->ninetieth));
 }
 
 std::string misfits_text(const TrainingValidation& validation) {

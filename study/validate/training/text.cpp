@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "report/table.h"
 #include "study/validate/measured/output.h"
@@ -17,8 +18,6 @@ namespace orrery::study {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string time_text(double time) { return rounded(Duration(std::llround(time * 1e12))); }
 
 std::vector<ErrorColumn> job_columns() {
   return error_columns({"rows", "mean", "median", "p90", "worst", "at", "bias"});
@@ -95,8 +94,8 @@ std::string overall_text(std::span<const MeasuredGroup> families) {
   if (families.empty()) return {};
   return "\n" + for_each_collection(families, [&](const std::string& name, auto collection) {
            const OverallTrainingErrors overall = overall_errors(families, collection);
-           return fmt::format("{} ({}, of {} rows): mean of their means {:.1f} %, median of their medians {:.1f} %\n",
-                              name, overall.families, overall.rows, 100 * overall.mean, 100 * overall.median);
+           return fmt::format("{} ({}, of {} rows): mean of their means {}, median of their medians {}\n", name,
+                              overall.families, overall.rows, percent(overall.mean), percent(overall.median));
          });
 }
 
@@ -105,8 +104,7 @@ std::string misses_text(std::span<const MeasuredGroup> families) {
   for (const MeasuredGroup& family : families)
     for (const Measured& row : family.rows)
       if (const std::string& miss = table_of<TrainingTable>(row).rows[row.number].miss; !miss.empty())
-        text +=
-            fmt::format("  {}, {} ({} %): {}\n", row.table->name, row.label, signed_percent_text(row.error()), miss);
+        text += fmt::format("  {}, {} ({}): {}\n", row.table->name, row.label, signed_percent(row.error()), miss);
   return text.empty() ? text : "\nwhy rows are far off:\n" + text;
 }
 
@@ -146,7 +144,7 @@ std::string rows_text(const MeasuredGroup& family) {
   text.column("mostly", report::Table::Align::kLeft);
   for (const Measured& row : family.rows)
     text.row({row.table->name, row.label, time_text(row.measured), time_text(row.predicted),
-              signed_percent_text(row.error()), percent_text(row.facts["mfu"].get<double>()),
+              signed_percent_number(row.error()), percent_number(row.facts["mfu"].get<double>()),
               row.facts["bound_by"].get<std::string>()});
   return text.text();
 }
@@ -196,7 +194,7 @@ std::string families_text(std::span<const MeasuredGroup> shipped, std::span<cons
   std::vector<ErrorColumn> columns = job_columns();
   columns.push_back({"mean as shipped", [shipped](const MeasuredRows& rows) {
                        const auto same = std::ranges::find(shipped, rows.front().family, &MeasuredGroup::name);
-                       return percent_text(errors_of(same->rows)->mean);
+                       return percent_number(errors_of(same->rows)->mean);
                      }});
   ErrorTable text({"family"}, std::move(columns));
   for (const MeasuredGroup& family : left_out) text.row({table_of(family).title}, family.rows);
@@ -265,9 +263,10 @@ std::string training_cross_text(const TrainingValidation& validation, const Trai
     const OverallTrainingErrors with = overall_errors(shipped, collection);
     const OverallTrainingErrors without = overall_errors(left_out, collection);
     return fmt::format(
-        "one family left out, {} ({}): mean of their means {:.1f} %, median of their medians {:.1f} %; with the "
-        "shipped constants {:.1f} and {:.1f} %\n",
-        name, without.families, 100 * without.mean, 100 * without.median, 100 * with.mean, 100 * with.median);
+        "one family left out, {} ({}): mean of their means {}, median of their medians {}; with the shipped "
+        "constants {} and {}\n",
+        name, without.families, percent(without.mean), percent(without.median), percent_number(with.mean),
+        percent(with.median));
   };
   return "\nThe constants of the software, fitted to all families at once; those of one name on one architecture "
          "hold together, each kind of model by itself:\n\n" +
