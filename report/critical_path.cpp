@@ -321,60 +321,37 @@ std::vector<std::size_t> ranks_of_class(const Result& result, RankId rank) {
 }
 
 std::string shares_text(std::string heading, std::span<const PathShare> shares, const Result& result) {
-  std::vector<std::string> names, parts, steps;
-  std::vector<Duration> times;
-  for (const PathShare& one : shares.first(std::min(shares.size(), kShown))) {
-    names.push_back(printable(one.what, 60));
-    times.push_back(one.time);
-    parts.push_back(share(one.time, result));
-    steps.push_back(fmt::format("{}", one.steps));
-  }
-  Table table;
-  table.column_of(std::move(heading), names, Table::Align::kLeft);
-  table.column_of("time", in_one_unit(times));
-  table.column_of("share", parts);
-  table.column_of("steps", steps);
-  std::string text = table.text();
+  std::string text = table_of(shares.first(std::min(shares.size(), kShown)),
+                              {{std::move(heading), [](const PathShare& one) { return printable(one.what, 60); }},
+                               {"time", &PathShare::time},
+                               {"share", [&](const PathShare& one) { return share(one.time, result); }, kRight},
+                               {"steps", &PathShare::steps}})
+                         .text();
   if (shares.size() > kShown) text += fmt::format("  ... {} more\n", shares.size() - kShown);
   return text;
 }
 
 std::string ranks_text(const CriticalPath& path, const Result& result) {
-  std::vector<std::string> names, parts;
-  std::vector<Duration> times;
-  for (const PathOfRank& one : std::span(path.ranks).first(std::min(path.ranks.size(), kShown))) {
+  const auto name = [&](const PathOfRank& one) {
     const std::vector<std::size_t> alike = ranks_of_class(result, one.rank);
-    names.push_back(alike.size() == 1 ? fmt::format("{}", index_of(one.rank))
-                                      : fmt::format("{}, like {}", index_of(one.rank), rank_ranges(alike, 40)));
-    times.push_back(one.time);
-    parts.push_back(share(one.time, result));
-  }
-  Table table;
-  table.column_of("on rank", names, Table::Align::kLeft);
-  table.column_of("time", in_one_unit(times));
-  table.column_of("share", parts);
-  return table.text();
+    return alike.size() == 1 ? fmt::format("{}", index_of(one.rank))
+                             : fmt::format("{}, like {}", index_of(one.rank), rank_ranges(alike, 40));
+  };
+  return table_of(std::span(path.ranks).first(std::min(path.ranks.size(), kShown)),
+                  {{"on rank", name},
+                   {"time", &PathOfRank::time},
+                   {"share", [&](const PathOfRank& one) { return share(one.time, result); }, kRight}})
+      .text();
 }
 
 std::string links_text(const CriticalPath& path) {
-  std::vector<std::string> names;
-  std::vector<Duration> moving, waiting;
-  for (const PathOfClass& one : path.link_classes) {
-    names.push_back(one.name);
-    moving.push_back(one.moving);
-    waiting.push_back(one.waiting);
-  }
-  if (path.latency > Duration::zero()) {
-    names.emplace_back("latency");
-    moving.push_back(path.latency);
-    waiting.emplace_back();
-  }
-  if (names.empty()) return {};
-  Table table;
-  table.column_of("over links", names, Table::Align::kLeft);
-  table.column_of("time", in_one_unit(moving));
-  table.column_of("shared", in_one_unit(waiting));
-  return "\n" + table.text();
+  std::vector<PathOfClass> rows = path.link_classes;
+  if (path.latency > Duration::zero()) rows.push_back({"latency", path.latency, {}});
+  if (rows.empty()) return {};
+  return "\n" + table_of(rows, {{"over links", &PathOfClass::name},
+                                {"time", &PathOfClass::moving},
+                                {"shared", &PathOfClass::waiting}})
+                    .text();
 }
 
 nlohmann::ordered_json shares_json(std::span<const PathShare> shares, const Result& result) {

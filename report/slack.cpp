@@ -341,31 +341,22 @@ Slack find_slack(const workload::Job& job, const workload::Matching& matching, c
 
 std::string slack_text(const Slack& slack, const workload::Job& job, std::span<const RankId> acting,
                        const Result& result) {
-  std::vector<std::string> names, counts;
-  std::vector<Duration> longest, least;
-  for (const NamedSlack& row : by_name(slack, job, acting)) {
-    names.push_back(printable(row.name, 60));
-    counts.push_back(fmt::format("{}", row.count));
-    longest.push_back(row.longest);
-    least.push_back(row.least);
-  }
-  Table operations;
-  operations.column_of("slack of operations", names, Table::Align::kLeft);
-  operations.column_of("count", counts);
-  operations.column_of("longest", in_one_unit(longest));
-  operations.column_of("least slack", in_one_unit(least));
-  std::vector<std::string> alike, of_rows, slower;
-  const auto rows = rank_rows(slack, result);
-  for (const auto& [share, of_ranks] : std::span(rows).first(std::min(rows.size(), kSlackRows))) {
-    alike.push_back(rank_ranges(of_ranks, 40));
-    of_rows.push_back(fmt::format("{}", of_ranks.size()));
-    slower.push_back(std::isinf(share) ? "any" : percent(share, 2));
-  }
-  Table by_rank;
-  by_rank.column_of("ranks that may compute slower", alike, Table::Align::kLeft);
-  by_rank.column_of("count", of_rows);
-  by_rank.column_of(slack.is_exact ? "by" : "by at least", slower);
-  std::string text = operations.text() + "\n" + by_rank.text();
+  using Ranks = std::pair<double, std::vector<std::size_t>>;
+  const std::vector<Ranks> rows = rank_rows(slack, result);
+  std::string text =
+      table_of(by_name(slack, job, acting),
+               {{"slack of operations", [](const NamedSlack& row) { return printable(row.name, 60); }},
+                {"count", &NamedSlack::count},
+                {"longest", &NamedSlack::longest},
+                {"least slack", &NamedSlack::least}})
+          .text() +
+      "\n" +
+      table_of(std::span(rows).first(std::min(rows.size(), kSlackRows)),
+               {{"ranks that may compute slower", [](const Ranks& row) { return rank_ranges(row.second, 40); }},
+                {"count", [](const Ranks& row) { return row.second.size(); }},
+                {slack.is_exact ? "by" : "by at least",
+                 [](const Ranks& row) { return std::isinf(row.first) ? "any" : percent(row.first, 2); }, kRight}})
+          .text();
   if (rows.size() > kSlackRows) text += fmt::format("  ... {} more rows\n", rows.size() - kSlackRows);
   return text;
 }

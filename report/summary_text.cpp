@@ -22,18 +22,10 @@ namespace {
 constexpr std::size_t kRowsShown = 24;
 
 std::string parts_text(const std::vector<Part>& parts, double iteration) {
-  std::vector<std::string> names, shares;
-  std::vector<Duration> times;
-  for (const Part& part : parts) {
-    names.push_back(part.name);
-    times.emplace_back(std::llround(part.seconds * 1e12));
-    shares.push_back(percent_of(part.seconds, iteration));
-  }
-  Table table;
-  table.column_of("where the time goes, mean over ranks", names, Table::Align::kLeft);
-  table.column_of("time", in_one_unit(times));
-  table.column_of("share", shares);
-  return table.text();
+  return table_of(parts, {{"where the time goes, mean over ranks", &Part::name},
+                          {"time", [](const Part& part) { return Duration(std::llround(part.seconds * 1e12)); }},
+                          {"share", [&](const Part& part) { return percent_of(part.seconds, iteration); }, kRight}})
+      .text();
 }
 
 struct RankRow {
@@ -63,62 +55,41 @@ std::string ranks_text(const Result& result) {
   std::set<std::string> families;
   for (const RankRow& row : all)
     for (const auto& [family, time] : row.parts.exposed) families.insert(family);
-  std::vector<std::string> ranks, counts;
-  for (const RankRow& row : rows) {
-    ranks.push_back(rank_ranges(row.ranks, 24));
-    counts.push_back(fmt::format("{}", row.ranks.size()));
-  }
-  Table table;
-  table.column_of("ranks", ranks, Table::Align::kLeft);
-  table.column_of("count", counts);
-  const auto add_times = [&](std::string heading, const std::function<Duration(const RankParts&)>& time_of) {
-    std::vector<Duration> times;
-    for (const RankRow& row : rows) times.push_back(time_of(row.parts));
-    table.column_of(std::move(heading), in_one_unit(times));
-  };
-  add_times("compute", &RankParts::compute);
-  add_times("host only", &RankParts::host);
-  add_times("memory only", &RankParts::memory);
+  const auto part = [](auto RankParts::*which) { return [which](const RankRow& row) { return row.parts.*which; }; };
+  std::vector<ColumnOf<RankRow>> columns = {{"ranks", [](const RankRow& row) { return rank_ranges(row.ranks, 24); }},
+                                            {"count", [](const RankRow& row) { return row.ranks.size(); }},
+                                            {"compute", part(&RankParts::compute)},
+                                            {"host only", part(&RankParts::host)},
+                                            {"memory only", part(&RankParts::memory)}};
   for (const std::string& family : families)
-    add_times(family, [&](const RankParts& parts) {
-      const auto found = parts.exposed.find(family);
-      return found == parts.exposed.end() ? Duration::zero() : found->second;
+    columns.emplace_back(family, [&family](const RankRow& row) {
+      const auto found = row.parts.exposed.find(family);
+      return found == row.parts.exposed.end() ? Duration::zero() : found->second;
     });
-  add_times("wait", &RankParts::wait);
-  add_times("bubble", &RankParts::bubble);
-  add_times("idle", &RankParts::idle);
-  add_times("finish", [](const RankParts& parts) { return parts.finish.time_since_epoch(); });
-  std::string text = table.text();
+  columns.insert(columns.end(), {{"wait", part(&RankParts::wait)},
+                                 {"bubble", part(&RankParts::bubble)},
+                                 {"idle", part(&RankParts::idle)},
+                                 {"finish", part(&RankParts::finish)}});
+  std::string text = table_of(rows, columns).text();
   if (all.size() > kRowsShown)
     text += fmt::format("  ... {} more rows; --json has all ranks\n", all.size() - kRowsShown);
   return text;
 }
 
 std::string links_text(const std::vector<LinkClassUse>& links) {
-  std::vector<std::string> names, counts, busy, utilisation, most, busiest;
-  std::vector<Bandwidth> bandwidths;
-  std::vector<Bytes> bytes;
-  const auto share_of = [](double part) { return part > 0 ? percent(part) : "-"; };
-  for (const LinkClassUse& use : links) {
-    names.push_back(use.name);
-    counts.push_back(fmt::format("{}", use.count));
-    bandwidths.push_back(use.bandwidth);
-    bytes.emplace_back(std::llround(std::min(use.bytes, 9e18)));
-    busy.push_back(share_of(use.busy));
-    utilisation.push_back(share_of(use.mean_utilisation));
-    most.push_back(share_of(use.most));
-    busiest.push_back(use.most > 0 ? use.busiest : "-");
-  }
-  Table table;
-  table.column_of("links", names, Table::Align::kLeft);
-  table.column_of("count", counts);
-  table.column_of("bandwidth", in_one_unit(bandwidths));
-  table.column_of("bytes each", in_one_unit(bytes));
-  table.column_of("busy", busy);
-  table.column_of("utilisation", utilisation);
-  table.column_of("busiest", most);
-  table.column_of("busiest link", busiest, Table::Align::kLeft);
-  return table.text();
+  const auto share = [](double LinkClassUse::*which) {
+    return [which](const LinkClassUse& use) { return use.*which > 0 ? percent(use.*which) : "-"; };
+  };
+  return table_of(links, {{"links", &LinkClassUse::name},
+                          {"count", &LinkClassUse::count},
+                          {"bandwidth", &LinkClassUse::bandwidth},
+                          {"bytes each",
+                           [](const LinkClassUse& use) { return Bytes(std::llround(std::min(use.bytes, 9e18))); }},
+                          {"busy", share(&LinkClassUse::busy), kRight},
+                          {"utilisation", share(&LinkClassUse::mean_utilisation), kRight},
+                          {"busiest", share(&LinkClassUse::most), kRight},
+                          {"busiest link", [](const LinkClassUse& use) { return use.most > 0 ? use.busiest : "-"; }}})
+      .text();
 }
 
 // "300 B tokens take 27.1 days: 27.8 K device-days, 76.0 device-years; 266 MWh of the devices alone (400 W each)".
@@ -169,27 +140,25 @@ std::string training_text(const TrainingFigures& figures, std::uint32_t devices)
 }
 
 std::string kernel_table(const char* heading, std::span<const KernelFigures> rows, double whole, FlopRate peak) {
-  std::vector<std::string> names, counts, shares, rates, of_peak, bandwidths;
-  std::vector<Duration> times;
-  for (const KernelFigures& row : rows) {
-    const double flops = row.seconds > 0 ? row.flops / row.seconds : 0;
-    names.push_back(row.kind + (row.sizes.empty() ? "" : " " + row.sizes));
-    counts.push_back(fmt::format("{:.0f}", row.count));
-    times.push_back(Duration(std::llround(row.seconds * 1e12)));
-    shares.push_back(percent_of(row.seconds, whole));
-    rates.push_back(flops > 0 ? fmt::format("{:.1f}", flops / 1e12) : "-");
-    of_peak.push_back(flops > 0 ? percent_of(flops, static_cast<double>(peak.count())) : "-");
-    bandwidths.push_back(row.seconds > 0 ? fmt::format("{:.0f}", row.bytes / row.seconds / 1e9) : "-");
-  }
-  Table table;
-  table.column_of(heading, names, Table::Align::kLeft);
-  table.column_of("count", counts);
-  table.column_of("time", in_one_unit(times));
-  table.column_of("share", shares);
-  table.column_of("TFLOP/s", rates);
-  table.column_of("of peak", of_peak);
-  table.column_of("GB/s", bandwidths);
-  return table.text();
+  const auto rate = [](const KernelFigures& row) { return row.seconds > 0 ? row.flops / row.seconds : 0; };
+  const auto teraflops = [&](const KernelFigures& row) {
+    return rate(row) > 0 ? fmt::format("{:.1f}", rate(row) / 1e12) : "-";
+  };
+  const auto of_peak = [&](const KernelFigures& row) {
+    return rate(row) > 0 ? percent_of(rate(row), static_cast<double>(peak.count())) : "-";
+  };
+  const auto gigabytes = [](const KernelFigures& row) {
+    return row.seconds > 0 ? fmt::format("{:.0f}", row.bytes / row.seconds / 1e9) : "-";
+  };
+  return table_of(rows,
+                  {{heading, [](const auto& row) { return row.kind + (row.sizes.empty() ? "" : " " + row.sizes); }},
+                   {"count", [](const auto& row) { return fmt::format("{:.0f}", row.count); }, kRight},
+                   {"time", [](const auto& row) { return Duration(std::llround(row.seconds * 1e12)); }},
+                   {"share", [&](const auto& row) { return percent_of(row.seconds, whole); }, kRight},
+                   {"TFLOP/s", teraflops, kRight},
+                   {"of peak", of_peak, kRight},
+                   {"GB/s", gigabytes, kRight}})
+      .text();
 }
 
 // By kind, and the longest.
@@ -213,60 +182,40 @@ std::string kernels_text(const TrainingFigures& figures) {
 }
 
 std::string job_table(const std::vector<JobFigures>& jobs) {
-  std::vector<std::string> names, ranks, devices, nodes, ratios, paces, workloads;
-  std::vector<FigureValues> values;
-  std::vector<Duration> alone, together, finishes;
-  for (const JobFigures& job : jobs) {
-    names.push_back(printable(job.name, 24));
-    ranks.push_back(rank_ranges(job.ranks, 24));
-    devices.push_back(rank_ranges(job.devices, 24));
-    nodes.push_back(fmt::format("{}", job.nodes));
-    alone.push_back(job.alone);
-    together.push_back(job.together);
-    finishes.push_back(job.finish.time_since_epoch());
-    ratios.push_back(fmt::format("{:.3f}", job.slowdown()));
-    values.push_back(job.training ? figure_values({job.together, &*job.training}) : FigureValues());
-    paces.push_back(column_text(values.back(), "throughput"));
-    workloads.push_back(job.workload);
-  }
-  Table table;
-  table.column_of("job", names, Table::Align::kLeft);
-  table.column_of("ranks", ranks);
-  table.column_of("devices", devices);
-  table.column_of("nodes", nodes);
-  table.column_of("alone", in_one_unit(alone));
-  table.column_of("together", in_one_unit(together));
-  table.column_of("ratio", ratios);
-  table.column_of("done after", in_one_unit(finishes));
-  for (const Figure* figure : keyed_figures()) {
-    if (!figure->is_default || figure->group != FigureGroup::kTraining) continue;
-    std::vector<std::string> cells;
-    for (const FigureValues& one : values) cells.push_back(column_text(one, figure->column_name()));
-    table.column_of(std::string(figure->heading), cells);
-  }
-  table.column_of("per device", paces);
-  table.column_of("workload", workloads, Table::Align::kLeft);
-  return table.text();
+  const auto figure = [](std::string_view column) {
+    return [column](const JobFigures& job) {
+      return job.training ? column_text(figure_values({job.together, &*job.training}), column) : "-";
+    };
+  };
+  std::vector<ColumnOf<JobFigures>> columns = {
+      {"job", [](const JobFigures& job) { return printable(job.name, 24); }},
+      {"ranks", [](const JobFigures& job) { return rank_ranges(job.ranks, 24); }, kRight},
+      {"devices", [](const JobFigures& job) { return rank_ranges(job.devices, 24); }, kRight},
+      {"nodes", &JobFigures::nodes},
+      {"alone", &JobFigures::alone},
+      {"together", &JobFigures::together},
+      {"ratio", [](const JobFigures& job) { return fmt::format("{:.3f}", job.slowdown()); }, kRight},
+      {"done after", &JobFigures::finish}};
+  for (const Figure* one : keyed_figures())
+    if (one->is_default && one->group == FigureGroup::kTraining)
+      columns.emplace_back(std::string(one->heading), figure(one->column_name()), kRight);
+  columns.emplace_back("per device", figure("throughput"), kRight);
+  columns.emplace_back("workload", &JobFigures::workload);
+  return table_of(jobs, columns).text();
 }
 
 std::string shared_text(const Result& result) {
   if (result.shared_links.empty()) return "no two jobs use the same link\n";
-  std::vector<std::string> names, counts, busiest;
-  std::vector<std::vector<Bytes>> bytes(result.jobs.size());
-  for (const SharedLinks& shared : result.shared_links) {
-    names.push_back(shared.name);
-    counts.push_back(fmt::format("{} of {}", shared.count, shared.of_class));
-    busiest.push_back(shared.busiest);
-    for (std::size_t job = 0; job < bytes.size(); ++job)
-      bytes[job].emplace_back(static_cast<std::int64_t>(shared.bytes[job]));
-  }
-  Table table;
-  table.column_of("links that several jobs use", names, Table::Align::kLeft);
-  table.column_of("count", counts);
-  table.column_of("busiest of them", busiest, Table::Align::kLeft);
-  for (std::size_t job = 0; job < bytes.size(); ++job)
-    table.column_of("bytes of " + printable(result.jobs[job].name, 24), in_one_unit(bytes[job]));
-  return table.text();
+  std::vector<ColumnOf<SharedLinks>> columns = {
+      {"links that several jobs use", &SharedLinks::name},
+      {"count", [](const SharedLinks& shared) { return fmt::format("{} of {}", shared.count, shared.of_class); },
+       kRight},
+      {"busiest of them", &SharedLinks::busiest}};
+  for (std::size_t job = 0; job < result.jobs.size(); ++job)
+    columns.emplace_back("bytes of " + printable(result.jobs[job].name, 24), [job](const SharedLinks& shared) {
+      return Bytes(static_cast<std::int64_t>(shared.bytes[job]));
+    });
+  return table_of(result.shared_links, columns).text();
 }
 
 // Times of one iteration of each job, and where the jobs meet.
@@ -336,26 +285,20 @@ std::string slowest_ranks_text(const Result& result) {
   constexpr std::size_t kRanksOnScreen = 5;
   const std::vector<RankRow> all = rank_rows(result);
   const std::span<const RankRow> rows = std::span(all).first(std::min(all.size(), kRanksOnScreen));
-  std::vector<std::string> ranks, counts;
-  std::vector<Duration> compute, communication, waiting, finish;
-  for (const RankRow& row : rows) {
-    ranks.push_back(rank_ranges(row.ranks, 14));
-    counts.push_back(fmt::format("{}", row.ranks.size()));
-    compute.push_back(row.parts.compute);
-    Duration exposed{};
-    for (const auto& [family, time] : row.parts.exposed) exposed += time;
-    communication.push_back(exposed);
-    waiting.push_back(row.parts.wait + row.parts.bubble + row.parts.idle);
-    finish.push_back(row.parts.finish.time_since_epoch());
-  }
-  Table table;
-  table.column_of("slowest ranks", ranks, Table::Align::kLeft);
-  table.column_of("count", counts);
-  table.column_of("compute", in_one_unit(compute));
-  table.column_of("exposed", in_one_unit(communication));
-  table.column_of("waiting", in_one_unit(waiting));
-  table.column_of("finish", in_one_unit(finish));
-  std::string text = table.text();
+  const auto exposed = [](const RankRow& row) {
+    Duration sum{};
+    for (const auto& [family, time] : row.parts.exposed) sum += time;
+    return sum;
+  };
+  std::string text =
+      table_of(rows,
+               {{"slowest ranks", [](const RankRow& row) { return rank_ranges(row.ranks, 14); }},
+                {"count", [](const RankRow& row) { return row.ranks.size(); }},
+                {"compute", [](const RankRow& row) { return row.parts.compute; }},
+                {"exposed", exposed},
+                {"waiting", [](const RankRow& row) { return row.parts.wait + row.parts.bubble + row.parts.idle; }},
+                {"finish", [](const RankRow& row) { return row.parts.finish; }}})
+          .text();
   if (all.size() > kRanksOnScreen) text += fmt::format("  ... {} more rows\n", all.size() - kRanksOnScreen);
   return text;
 }

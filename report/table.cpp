@@ -95,7 +95,6 @@ struct UnitFactor {
   std::string_view base;
   double factor;
 };
-constexpr double kKibibyte = 1024;
 constexpr std::array kUnitFactors = std::to_array<UnitFactor>({
     {"s", "s", 1},
     {"ms", "s", 1e-3},
@@ -161,7 +160,7 @@ struct ColumnUnit {
 
 // `units` from small to large. Three decimals, none of the smallest unit: there is nothing below it.
 template <class Quantity>
-std::vector<std::string> cells_of(std::span<const Quantity> values, std::span<const ColumnUnit> units) {
+std::vector<std::string> scaled(std::span<const Quantity> values, std::span<const ColumnUnit> units) {
   double largest = 0;
   for (const Quantity& value : values) largest = std::max(largest, static_cast<double>(value.count()));
   const ColumnUnit* unit = &units.front();
@@ -191,6 +190,13 @@ std::size_t break_of(const std::string& line, std::size_t start, const Wrapping&
 }
 
 }  // namespace
+
+Table::Table(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> figures,
+             std::initializer_list<std::string_view> remarks) {
+  for (const std::string_view name : names) column(std::string(name), Align::kLeft);
+  for (const std::string_view figure : figures) column(std::string(figure));
+  for (const std::string_view remark : remarks) column(std::string(remark), Align::kLeft);
+}
 
 void Table::column(std::string heading, Align align) {
   columns_.push_back({printable(heading, std::string::npos), align});
@@ -335,24 +341,24 @@ std::string Table::aligned() const {
 
 std::vector<std::string> in_one_unit(std::span<const Duration> times) {
   constexpr std::array<ColumnUnit, 5> kUnits = {{{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}}};
-  return cells_of(times, kUnits);
+  return scaled(times, kUnits);
+}
+
+std::vector<std::string> in_one_unit(std::span<const Time> instants) {
+  std::vector<Duration> times;
+  for (const Time instant : instants) times.push_back(instant.time_since_epoch());
+  return in_one_unit(times);
 }
 
 std::vector<std::string> in_one_unit(std::span<const Bytes> sizes) {
-  constexpr double kKibi = 1024;
-  constexpr std::array<ColumnUnit, 7> kUnits = {{{"B", 1},
-                                                 {"KiB", kKibi},
-                                                 {"MiB", kKibi * kKibi},
-                                                 {"GiB", kKibi * kKibi * kKibi},
-                                                 {"TiB", kKibi * kKibi * kKibi * kKibi},
-                                                 {"PiB", kKibi * kKibi * kKibi * kKibi * kKibi},
-                                                 {"EiB", kKibi * kKibi * kKibi * kKibi * kKibi * kKibi}}};
-  return cells_of(sizes, kUnits);
+  constexpr std::array<ColumnUnit, 7> kUnits = {
+      {{"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"PiB", 0x1p50}, {"EiB", 0x1p60}}};
+  return scaled(sizes, kUnits);
 }
 
 std::vector<std::string> in_one_unit(std::span<const Bandwidth> bandwidths) {
   constexpr std::array<ColumnUnit, 4> kUnits = {{{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}}};
-  std::vector<std::string> cells = cells_of(bandwidths, kUnits);
+  std::vector<std::string> cells = scaled(bandwidths, kUnits);
   for (std::string& cell : cells) {
     const std::size_t space = cell.find(' ');
     if (cell.find('.') >= space) continue;

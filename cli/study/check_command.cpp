@@ -86,9 +86,7 @@ experiment::CheckedConfig check_as_told(const std::string& file, const Session& 
 // The keys that are not there, and what is taken for them.
 std::string defaults_text(const std::string& file, const Verdict& verdict) {
   if (verdict.defaults.empty()) return {};
-  report::Table table;
-  for (const char* heading : {"key not given", "value taken", "from"})
-    table.column(heading, report::Table::Align::kLeft);
+  report::Table table({"key not given", "value taken", "from"}, {});
   for (const experiment::DefaultedKey& key : verdict.defaults) {
     const std::string name = std::filesystem::path(key.file).filename().string();
     const std::string place = key.file == file ? "" : fmt::format(", not given in {}", printable(name));

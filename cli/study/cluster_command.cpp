@@ -53,9 +53,7 @@ std::string dimensions_text(const network::Fabric& fabric) {
 }
 
 std::string links_text(const network::Fabric& fabric, const network::FabricSummary& summary) {
-  report::Table table;
-  for (const char* heading : {"class", "from", "to"}) table.column(heading, report::Table::Align::kLeft);
-  for (const char* heading : {"links", "bandwidth", "efficiency", "latency"}) table.column(heading);
+  report::Table table({"class", "from", "to"}, {"links", "bandwidth", "efficiency", "latency"});
   for (const network::LinkKind& kind : summary.links)
     table.row({fabric.link_classes()[kind.link.link_class], kind.from, kind.to, fmt::format("{}", kind.count),
                to_text(kind.link.nominal), to_text(kind.link.efficiency), to_text(kind.link.latency)});
@@ -83,9 +81,7 @@ double cost_of(const std::vector<network::KindCost>& costs) {
 std::string costs_text(const network::Fabric& fabric) {
   const std::vector<network::KindCost> costs = network::costs_of(fabric);
   if (costs.empty()) return {};
-  report::Table table;
-  table.column("kind", report::Table::Align::kLeft);
-  for (const char* heading : {"count", "each", "cost"}) table.column(heading);
+  report::Table table({"kind"}, {"count", "each", "cost"});
   const auto amount = [](double price) { return fmt::format("{:.2f}", price); };
   for (const network::KindCost& cost : costs)
     table.row({cost.kind, fmt::format("{}", cost.count), amount(cost.each),

@@ -92,24 +92,20 @@ std::string machine_text(const CollectiveTable& table) {
 }
 
 std::string collective_text(const CollectiveTable& table) {
-  const bool has_protocol = !table.library.empty();
-  report::Table text;
-  for (const char* heading : {"size (B)", "count (float)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"})
-    text.column(heading);
-  text.column("algorithm", report::Table::Align::kLeft);
-  if (has_protocol) text.column("protocol", report::Table::Align::kLeft);
-  text.column("bound by", report::Table::Align::kLeft);
-  for (const CollectiveRow& row : table.rows) {
-    std::vector<std::string> cells = {
-        fmt::format("{}", row.bytes.count()), fmt::format("{}", row.count), time_text(row),
-        rate_text(row.algorithm_bandwidth),   rate_text(row.bus_bandwidth), row.algorithm};
-    if (has_protocol) cells.push_back(row.protocol.value_or(""));
-    cells.push_back(bound_text(row.bound));
-    text.row(std::move(cells));
-  }
+  using report::kRight;
   return fmt::format("{} on {}: {}\n{}\n", table.operation, table.cluster, machine_text(table),
                      intervals_text(table.rows)) +
-         text.text();
+         report::table_of(
+             table.rows,
+             {{"size (B)", [](const auto& row) { return row.bytes.count(); }},
+              {"count (float)", &CollectiveRow::count},
+              {"time (us)", time_text, kRight},
+              {"algbw (GB/s)", [](const auto& row) { return rate_text(row.algorithm_bandwidth); }, kRight},
+              {"busbw (GB/s)", [](const auto& row) { return rate_text(row.bus_bandwidth); }, kRight},
+              {"algorithm", &CollectiveRow::algorithm},
+              {"protocol", [&](const auto& row) { return table.library.empty() ? "-" : row.protocol.value_or(""); }},
+              {"bound by", [](const auto& row) { return bound_text(row.bound); }}})
+             .text();
 }
 
 std::string side_by_side_text(std::span<const CollectiveTable> tables) {

@@ -155,10 +155,7 @@ std::string spread_text(const FittedNcclConstant& fitted) {
 }
 
 std::string fitted_text(const NcclFit& fit) {
-  report::Table table;
-  table.column("determined", report::Table::Align::kLeft);
-  for (const char* column : {"before", "after", "std. error"}) table.column(column);
-  table.column("", report::Table::Align::kLeft);
+  report::Table table({"determined"}, {"before", "after", "std. error"}, {""});
   for (const FittedNcclConstant& fitted : fit.fitted)
     table.row({std::string(path_of(fitted.number)), collectives::nccl_constant_text(fitted.number, fitted.before),
                collectives::nccl_constant_text(fitted.number, fitted.after), spread_text(fitted), remark(fitted)});
@@ -183,10 +180,7 @@ std::string reason(const UnfittedNcclConstant& unfitted) {
 
 std::string unfitted_text(const NcclFit& fit) {
   if (fit.unfitted.empty()) return {};
-  report::Table table;
-  table.column("not determined", report::Table::Align::kLeft);
-  table.column("stays at");
-  table.column("", report::Table::Align::kLeft);
+  report::Table table({"not determined"}, {"stays at"}, {""});
   for (const UnfittedNcclConstant& unfitted : fit.unfitted)
     table.row({std::string(path_of(unfitted.number)),
                collectives::nccl_constant_text(unfitted.number, fit.constants.value(unfitted.number)),
@@ -211,9 +205,7 @@ void add_errors(const Calibration& calibration, const std::string& name, std::op
 }
 
 std::string errors_text(const Calibration& calibration) {
-  report::Table table;
-  table.column("error", report::Table::Align::kLeft);
-  for (const char* column : {"rows", "before", "p90", "after", "p90"}) table.column(column);
+  report::Table table({"error"}, {"rows", "before", "p90", "after", "p90"});
   if (calibration.held_out)
     for (const char* column : {"held out", "p90"}) table.column(column);
   add_errors(calibration, "all", std::nullopt, table);

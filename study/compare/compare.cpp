@@ -138,10 +138,7 @@ std::string settings_text(const std::vector<NamedResult>& runs) {
   const std::size_t most = std::min(differences.size(), kMost);
   const auto is_value = [](const SettingDifference& one) { return one.key != "name" && !one.key.ends_with(".name"); };
   if (differences.size() > most) std::stable_partition(differences.begin(), differences.end(), is_value);
-  report::Table table;
-  table.column("setting", report::Table::Align::kLeft);
-  table.column("first", report::Table::Align::kLeft);
-  table.column("second", report::Table::Align::kLeft);
+  report::Table table({"setting", "first", "second"}, {});
   for (const SettingDifference& one : std::span(differences).first(most))
     table.row({printable(one.key, 38), printable(one.first, 16), printable(one.second, 16)});
   std::string text = "\n" + table.text();
@@ -175,11 +172,7 @@ std::string operations_text(const std::vector<NamedResult>& runs, const std::str
     shown.push_back(other);
   }
   shown.push_back(all);
-  report::Table table;
-  table.column("operations on the critical path", report::Table::Align::kLeft);
-  table.column("first");
-  table.column("second");
-  table.column("difference");
+  report::Table table({"operations on the critical path"}, {"first", "second", "difference"});
   for (const OperationDifference& one : shown)
     table.row(
         {printable(one.what, 40), rounded(one.first), rounded(one.second), signed_time(seconds(one.difference()))});

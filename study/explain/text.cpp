@@ -13,7 +13,7 @@
 namespace orrery::study {
 namespace {
 
-using report::Table;
+using report::kRight;
 
 constexpr std::size_t kMostResources = 9, kMostChanges = 6;  // of a screen
 constexpr double kLeast = 0.0005;  // share of the time that is worth a mention
@@ -72,29 +72,25 @@ std::string resources_text(const Explanation& explanation) {
   const auto shown =
       std::span(explanation.resources).first(std::min(static_cast<std::size_t>(helpful), kMostResources));
   if (shown.empty()) return {};
-  std::vector<std::string> names, now, slightly, twice, savings, sensitivities, runs, costs;
-  for (const ExplainedResource& resource : shown) {
-    names.push_back(printable(resource.resource.name, 24));
-    now.push_back(resource.resource.now.empty() ? "-" : printable(resource.resource.now, 12));
-    slightly.push_back(time_text(resource.slightly));
-    twice.push_back(time_text(resource.twice));
-    savings.push_back(percent(saving(resource.twice, explanation.base)));
-    const auto sensitivity = resource.sensitivity(explanation.base.time);
-    sensitivities.push_back(sensitivity ? fmt::format("{:.3f}", *sensitivity) : "-");
-    runs.push_back(run_text(resource.twice));
-    costs.push_back(cost_text(resource.twice));
-  }
-  Table table;
-  table.column_of("resource", names, Table::Align::kLeft);
-  table.column_of("now", now);
+  const auto sensitivity = [&](const ExplainedResource& one) {
+    const auto found = one.sensitivity(explanation.base.time);
+    return found ? fmt::format("{:.3f}", *found) : "-";
+  };
   // A whole run says more than one iteration, and there is no place for both.
-  if (!explanation.base.run) table.column_of("x1.1", slightly);
-  if (!explanation.base.run) table.column_of("x2", twice);
-  table.column_of("saves", savings);
-  table.column_of("run", runs);
-  table.column_of("cost", costs);
-  table.column_of("dlnt/dlnr", sensitivities);
-  std::string text = table.text();
+  const auto time = [&](const Variant& variant) { return explanation.base.run ? "-" : time_text(variant); };
+  std::string text =
+      report::table_of(
+          shown,
+          {{"resource", [](const auto& one) { return printable(one.resource.name, 24); }},
+           {"now", [](const auto& one) { return one.resource.now.empty() ? "-" : printable(one.resource.now, 12); },
+            kRight},
+           {"x1.1", [&](const auto& one) { return time(one.slightly); }, kRight},
+           {"x2", [&](const auto& one) { return time(one.twice); }, kRight},
+           {"saves", [&](const auto& one) { return percent(saving(one.twice, explanation.base)); }, kRight},
+           {"run", [](const auto& one) { return run_text(one.twice); }, kRight},
+           {"cost", [](const auto& one) { return cost_text(one.twice); }, kRight},
+           {"dlnt/dlnr", sensitivity, kRight}})
+          .text();
   if (shown.size() < explanation.resources.size())
     text +=
         fmt::format("  {} more, of which twice as much saves {} at most\n", explanation.resources.size() - shown.size(),
@@ -105,7 +101,7 @@ std::string resources_text(const Explanation& explanation) {
 std::string changes_text(const Explanation& explanation) {
   if (explanation.changes.empty()) return {};
   const auto shown = std::span(explanation.changes).first(std::min(explanation.changes.size(), kMostChanges));
-  std::vector<std::string> names, times, savings, runs, costs, refusals;
+  std::vector<Variant> rows;
   std::string beneath;  // reasons that are too long for a column
   std::size_t widest = 0;
   for (const Variant& change : shown) widest = std::max(widest, change.name.size());
@@ -116,21 +112,19 @@ std::string changes_text(const Explanation& explanation) {
       beneath += report::wrapped(fmt::format("{} not simulated: {}", change.name, printable(change.refusal)));
       continue;
     }
-    names.push_back(change.name);
-    times.push_back(time_text(change));
-    savings.push_back(percent(saving(change, explanation.base)));
-    runs.push_back(run_text(change));
-    costs.push_back(cost_text(change));
-    refusals.push_back(change.ran() ? "-" : printable(change.refusal));
+    rows.push_back(change);
   }
-  Table table;
-  table.column_of("other plan", names, Table::Align::kLeft);
-  table.column_of("time", times);
-  table.column_of("saves", savings);
-  table.column_of("run", runs);
-  table.column_of("cost", costs);
-  table.column_of("not simulated", refusals, Table::Align::kLeft);
-  std::string text = "\n" + (names.empty() ? std::string() : table.text()) + beneath;
+  std::string text = "\n";
+  if (!rows.empty())
+    text += report::table_of(
+                rows, {{"other plan", &Variant::name},
+                       {"time", time_text, kRight},
+                       {"saves", [&](const Variant& one) { return percent(saving(one, explanation.base)); }, kRight},
+                       {"run", run_text, kRight},
+                       {"cost", cost_text, kRight},
+                       {"not simulated", [](const Variant& one) { return one.ran() ? "-" : printable(one.refusal); }}})
+                .text();
+  text += beneath;
   if (shown.size() < explanation.changes.size())
     text += fmt::format("  {} more with --json\n", explanation.changes.size() - shown.size());
   return text;

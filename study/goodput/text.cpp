@@ -15,10 +15,6 @@
 namespace orrery::study {
 namespace {
 
-using report::Table;
-
-std::string goodput_percent(double share) { return percent(share, 2); }
-
 // Interval for endless work, but no longer than the work there is.
 double best_interval(const Goodput& goodput) { return std::min(goodput.model.best_work(), goodput.useful); }
 
@@ -42,11 +38,11 @@ std::string interval_text(const IntervalGoodput& interval) {
 
 std::string heading(const Goodput& goodput) {
   std::string text =
-      fmt::format("goodput {} with a checkpoint every {}{}\n", goodput_percent(goodput.taken.goodput),
+      fmt::format("goodput {} with a checkpoint every {}{}\n", percent(goodput.taken.goodput, 2),
                   interval_text(goodput.taken), goodput.taken.iterations == goodput.best ? ", the best interval" : "");
   if (goodput.taken.iterations != goodput.best) {
     const auto best = std::ranges::find(goodput.intervals, goodput.best, &IntervalGoodput::iterations);
-    text += fmt::format("best {} with one every {}\n", goodput_percent(best->goodput), interval_text(*best));
+    text += fmt::format("best {} with one every {}\n", percent(best->goodput, 2), interval_text(*best));
   }
   text += fmt::format("iteration time {}; {}\n", rounded(goodput.iteration), failures_text(goodput));
   text += checkpoints_text(goodput);
@@ -58,16 +54,14 @@ std::string heading(const Goodput& goodput) {
 
 // Around the best one.
 std::string intervals_text(const Goodput& goodput) {
-  Table table;
-  for (const char* name : {"iterations", "interval", "goodput", "checkpoints", "failures", "simulated"})
-    table.column(name);
+  report::Table table({}, {"iterations", "interval", "goodput", "checkpoints", "failures", "simulated"});
   for (const IntervalGoodput& one : goodput.intervals) {
     const std::string simulated =
-        one.simulated ? fmt::format("{} +- {:.2f}", goodput_percent(*one.simulated_goodput),
+        one.simulated ? fmt::format("{} +- {:.2f}", percent(*one.simulated_goodput, 2),
                                     100 * *one.simulated_goodput * one.simulated->error / one.simulated->mean)
                       : "-";
-    table.row({fmt::format("{}", one.iterations), long_time_text(one.work), goodput_percent(one.goodput),
-               goodput_percent(one.checkpoints), goodput_percent(one.failures), simulated});
+    table.row({fmt::format("{}", one.iterations), long_time_text(one.work), percent(one.goodput, 2),
+               percent(one.checkpoints, 2), percent(one.failures, 2), simulated});
   }
   return table.text();
 }

@@ -179,9 +179,8 @@ Coverage coverage(std::span<const MeasuredError> errors, const RunSchema& schema
 
 std::string coverage_text(const Coverage& coverage) {
   return fmt::format(
-      "intervals of {} that the errors of other families give hold {} of the runs, {} in the mean of families; those "
-      "of "
-      "a random half of the families {} of the runs of the other half\n",
+      "intervals of {} that the errors of other families give hold {} of the runs, {} in the mean of families; "
+      "those of a random half of the families {} of the runs of the other half\n",
       percent(kIntervalShare, 0), percent(coverage.runs, 0), percent(coverage.families, 0),
       percent(coverage.halves, 0));
 }

@@ -89,9 +89,8 @@ std::vector<SizedSearch> search_sizes(const SearchRequest& request, std::span<co
 }
 
 std::string sizes_text(std::span<const SizedSearch> sizes) {
-  report::Table table;
+  report::Table table({}, {"nodes", "devices", "best time"});
   const bool has_run = sizes.front().has_best() && report::whole_training(best_of(sizes.front()).values);
-  for (const char* heading : {"nodes", "devices", "best time"}) table.column(heading);
   for (const report::Figure* figure : plan_columns()) table.column(std::string(figure->heading));
   table.column("per device");
   if (has_run)

@@ -32,32 +32,25 @@ std::string bound_by(const FoundPlan& plan) {
 
 // Columns that are the same for all plans, and nothing special, are left out.
 std::string plans_text(std::span<const FoundPlan> plans, bool numbered) {
-  report::Table table;
-  if (numbered) table.column("");
-  for (const char* heading : {"time", "lower bound"}) table.column(heading);
-  for (const report::Figure* figure : plan_columns()) table.column(std::string(figure->heading));
-  table.column("memory");
-  std::vector<PlanKey> keys;
+  using report::kRight;
+  const auto number = [&](const FoundPlan& one) { return numbered ? std::to_string(&one - plans.data() + 1) : "-"; };
+  std::vector<report::ColumnOf<FoundPlan>> columns = {
+      {"", number, kRight},
+      {"time", [](const FoundPlan& one) { return rounded(*one.time); }, kRight},
+      {"lower bound", [](const FoundPlan& one) { return rounded(one.bound); }, kRight}};
+  for (const report::Figure* figure : plan_columns())
+    columns.emplace_back(
+        std::string(figure->heading),
+        [figure](const FoundPlan& one) { return report::column_text(one.values, figure->column_name()); }, kRight);
+  columns.emplace_back(
+      "memory", [](const FoundPlan& one) { return rounded(one.memory); }, kRight);
   const Plan plain;
   for (const PlanKey key : kColumns)
-    if (std::ranges::any_of(plans, [&](const FoundPlan& one) { return one.plan[key] != plain[key]; })) {
-      keys.push_back(key);
-      table.column(std::string(name_of(key)));
-    }
-  table.column("largest part", report::Table::Align::kLeft);
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    const FoundPlan& one = plans[i];
-    std::vector<std::string> cells;
-    if (numbered) cells.push_back(fmt::format("{}", i + 1));
-    cells.insert(cells.end(), {rounded(*one.time), rounded(one.bound)});
-    for (const report::Figure* figure : plan_columns())
-      cells.push_back(report::column_text(one.values, figure->column_name()));
-    cells.push_back(rounded(one.memory));
-    for (const PlanKey key : keys) cells.push_back(value_text(key, one.plan[key]));
-    cells.push_back(bound_by(one));
-    table.row(std::move(cells));
-  }
-  return table.text();
+    if (std::ranges::any_of(plans, [&](const FoundPlan& one) { return one.plan[key] != plain[key]; }))
+      columns.emplace_back(
+          std::string(name_of(key)), [key](const FoundPlan& one) { return value_text(key, one.plan[key]); }, kRight);
+  columns.emplace_back("largest part", bound_by);
+  return report::table_of(plans, columns).text();
 }
 
 // Plans that are faster than all with less memory, the fastest first, each with markedly less memory than the one
@@ -159,9 +152,7 @@ std::string tight_text(const Search& search, std::span<const FoundPlan> plans) {
 
 std::string refusals_text(const Search& search) {
   constexpr std::size_t kShown = 6;
-  report::Table table;
-  table.column("plans");
-  table.column("infeasible (example)", report::Table::Align::kLeft);
+  report::Table table({}, {"plans"}, {"infeasible (example)"});
   if (search.too_large > 0)
     table.row({fmt::format("{}", search.too_large),
                fmt::format("need more than {} of memory; the least {} ({})", rounded(search.capacity),

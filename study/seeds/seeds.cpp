@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -119,17 +120,13 @@ SeedDistribution simulate_seeds(const SeedsRequest& request, Points& points, con
 }
 
 std::string seeds_text(const SeedDistribution& distribution) {
-  std::vector<std::string> names = {"undisturbed"}, above = {"-"};
-  std::vector<Duration> times = {distribution.undisturbed};
-  for (const auto& [name, time] : rows_of(distribution)) {
-    names.emplace_back(name);
-    times.push_back(time);
-    above.push_back(above_text(time, distribution.undisturbed));
-  }
-  report::Table table;
-  table.column_of("", names, report::Table::Align::kLeft);
-  table.column_of("iteration time", report::in_one_unit(times));
-  table.column_of("above undisturbed", above);
+  std::vector<Row> rows = {{"undisturbed", distribution.undisturbed}};
+  std::ranges::copy(rows_of(distribution), std::back_inserter(rows));
+  const auto above = [&](const Row& row) {
+    return &row == &rows.front() ? "-" : above_text(row.second, distribution.undisturbed);
+  };
+  const report::Table table = report::table_of(
+      rows, {{"", &Row::first}, {"iteration time", &Row::second}, {"above undisturbed", above, report::kRight}});
   const std::vector<std::string>& first = distribution.runs.front().settings;
   const std::vector<std::string>& last = distribution.runs.back().settings;
   std::string text = fmt::format(

@@ -245,9 +245,7 @@ Validated validate_collectives(const ValidationRequest& request) {
 }
 
 std::string cross_validation_text(const CrossValidation& cross, const Coverage& coverage) {
-  report::Table constants;
-  constants.column("constant", report::Table::Align::kLeft);
-  for (const char* heading : {"nominal", "shipped", "fitted to all", "standard error"}) constants.column(heading);
+  report::Table constants({"constant"}, {"nominal", "shipped", "fitted to all", "standard error"});
   for (const FittedConstantFit& fit : cross.constants)
     constants.row({fit.shipped.name, fit.shipped.nominal, fit.shipped.shipped, fit.fitted,
                    fit.spread ? percent(*fit.spread) : std::string("not determined")});

@@ -51,9 +51,7 @@ std::vector<TableGroup> groups_of(const MeasuredRows& rows) {
 }  // namespace
 
 std::string groups_text(const MeasuredRows& rows) {
-  report::Table text;
-  for (const char* heading : {"collection", "of", "tables"}) text.column(heading, report::Table::Align::kLeft);
-  for (const char* heading : {"median", ">= 64M"}) text.column(heading);
+  report::Table text({"collection", "of", "tables"}, {"median", ">= 64M"});
   for (const TableGroup& group : groups_of(rows))
     text.row({std::string(name_of(group.collection)), group.name, fmt::format("{}", group.all->rows),
               percent_text(group.all, &ErrorSummary::median), percent_text(group.bulk, &ErrorSummary::median)});

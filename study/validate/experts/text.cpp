@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 bool is_fitted(const Measured& row) { return table_of<ExpertTable>(row).fitted; }
 
-ErrorTable exchange_table(std::initializer_list<const char*> names) {
+ErrorTable exchange_table(std::initializer_list<std::string_view> names) {
   return {names, error_columns({"rows", "median", "bias", "p90", "worst", "at"})};
 }
 

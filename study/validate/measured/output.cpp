@@ -74,9 +74,8 @@ std::vector<ErrorColumn> error_columns(std::initializer_list<std::string_view> h
   return columns;
 }
 
-ErrorTable::ErrorTable(std::initializer_list<const char*> names, std::vector<ErrorColumn> columns)
-    : columns_(std::move(columns)) {
-  for (const char* name : names) table_.column(name, report::Table::Align::kLeft);
+ErrorTable::ErrorTable(std::initializer_list<std::string_view> names, std::vector<ErrorColumn> columns)
+    : columns_(std::move(columns)), table_(names, {}) {
   for (const ErrorColumn& column : columns_) table_.column(column.heading, column.align);
 }
 

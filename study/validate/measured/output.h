@@ -36,7 +36,7 @@ std::vector<ErrorColumn> error_columns(std::initializer_list<std::string_view> h
 class ErrorTable {
  public:
   // Columns of names first, then those of errors.
-  ErrorTable(std::initializer_list<const char*> names, std::vector<ErrorColumn> columns);
+  ErrorTable(std::initializer_list<std::string_view> names, std::vector<ErrorColumn> columns);
 
   void row(std::vector<std::string> names, const MeasuredRows& rows);
   bool is_empty() const { return is_empty_; }

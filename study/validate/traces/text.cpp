@@ -46,11 +46,8 @@ std::string trace_validation_text(const MeasuredRows& traces) {
       "and so\ndo stretches in which a rank waits for its host; simulated are collectives and messages of NCCL, and "
       "waiting for other\nranks in them. Where little is simulated, a small error says that the replay is faithful, "
       "not that the model is right.\n\n";
-  report::Table table;
-  table.column("trace", report::Table::Align::kLeft);
-  for (const char* heading : {"ranks", "measured", "replayed", "error", "as recorded", "simulated", "waiting", "calls",
-                              "calls simulated", "overlap", "overlap replayed"})
-    table.column(heading);
+  report::Table table({"trace"}, {"ranks", "measured", "replayed", "error", "as recorded", "simulated", "waiting",
+                                  "calls", "calls simulated", "overlap", "overlap replayed"});
   bool has_rows = false;
   std::string notes;
   for (const Measured& trace : traces) {

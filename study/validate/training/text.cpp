@@ -138,10 +138,7 @@ std::string constants_text(const TrainingValidation& validation) {
 }
 
 std::string rows_text(const MeasuredGroup& family) {
-  report::Table text;
-  for (const char* heading : {"table", "row"}) text.column(heading, report::Table::Align::kLeft);
-  for (const char* heading : {"measured", "predicted", "error", "MFU"}) text.column(heading);
-  text.column("mostly", report::Table::Align::kLeft);
+  report::Table text({"table", "row"}, {"measured", "predicted", "error", "MFU"}, {"mostly"});
   for (const Measured& row : family.rows)
     text.row({row.table->name, row.label, time_text(row.measured), time_text(row.predicted),
               signed_percent_number(row.error()), percent_number(row.facts["mfu"].get<double>()),
@@ -169,10 +166,7 @@ std::string details_text(std::span<const MeasuredGroup> families) {
 }
 
 std::string constants_text(const TrainingCross& cross) {
-  report::Table text;
-  for (const char* heading : {"software", "architecture", "constant"})
-    text.column(heading, report::Table::Align::kLeft);
-  for (const char* heading : {"nominal", "shipped", "fitted to all"}) text.column(heading);
+  report::Table text({"software", "architecture", "constant"}, {"nominal", "shipped", "fitted to all"});
   for (std::size_t i = 0; i < cross.constants.size(); ++i) {
     const TrainingConstant& constant = cross.constants[i];
     text.row({constant.software, std::string(name_of(constant.architecture)),
