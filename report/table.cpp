@@ -178,9 +178,12 @@ std::vector<std::string> scaled(std::span<const Quantity> values, std::span<cons
 // length where it cannot be broken. Nothing is broken before `start`.
 std::size_t break_of(const std::string& line, std::size_t start, const Wrapping& wrapping) {
   const std::size_t width = wrapping.width;
+  const auto is_clause = [&](std::size_t at) {
+    return line[at + 1] == '(' || std::string_view(",;:").find(line[at - 1]) != std::string_view::npos;
+  };
   if (wrapping.at == Wrapping::Break::kClauses)
     for (std::size_t at = width; at > std::max(start, width / 2); --at)
-      if (line[at] == ' ' && (std::string_view(",;:").find(line[at - 1]) != std::string_view::npos || line[at + 1] == '(')) return at;
+      if (line[at] == ' ' && is_clause(at)) return at;
   const std::size_t blank = line.rfind(' ', width);
   if (blank != std::string::npos && blank > start) return blank;
   if (wrapping.at != Wrapping::Break::kWords) return std::min(line.find(' ', std::max(width, start)), line.size());

@@ -82,6 +82,71 @@ TEST_CASE("a column that says nothing is left out of a table, but for a zero tha
   CHECK(table.text() == "  name  n\n  a     -\n  b     0\n");
 }
 
+TEST_CASE("columns are declared by heading and member, and a cell's text follows from its type") {
+  struct Job {
+    std::string name;
+    int nodes;
+    Duration alone;
+    Time finish;
+    std::optional<int> failures;
+    std::string nothing = "-";
+  };
+  const std::vector<Job> jobs = {{"a", 2, milliseconds(1500), Time(milliseconds(40)), 3},
+                                 {"b", 16, milliseconds(20), Time(milliseconds(4)), {}}};
+  const auto share = [](const Job& job) { return percent(job.nodes / 18.0); };
+  CHECK(table_of(jobs, {{"job", &Job::name},
+                        {"nodes", &Job::nodes},
+                        {"alone", &Job::alone},
+                        {"done", &Job::finish},
+                        {"failures", &Job::failures},
+                        {"nothing", &Job::nothing},
+                        {"share", share, kRight}})
+            .text() ==
+        "  job  nodes    alone       done  failures   share\n"
+        "  a        2  1.500 s  40.000 ms         3  11.1 %\n"
+        "  b       16  0.020 s   4.000 ms         -  88.9 %\n");
+}
+
+TEST_CASE("names stand left, figures right, remarks left") {
+  Table table({"name"}, {"n"}, {"why"});
+  table.row({"a", "10", "so"});
+  table.row({"bcd", "2", "thus"});
+  CHECK(table.text() == "  name   n  why\n  a     10  so\n  bcd    2  thus\n");
+}
+
+TEST_CASE("a line is broken at the last blank that fits, and a word that does not fit stays whole") {
+  const Wrapping narrow{"* ", "  ", 10};
+  CHECK(wrapped("one two three", narrow) == "* one two\n  three\n");
+  CHECK(wrapped("one two", narrow) == "* one two\n");
+  CHECK(wrapped("eighteighteight two", narrow) == "* eighteighteight\n  two\n");
+  CHECK(wrapped("", narrow) == "* \n");
+  const std::string text = wrapped(std::string(40, 'a') + " " + std::string(37, 'b') + " c");
+  CHECK(text == "  " + std::string(40, 'a') + " " + std::string(37, 'b') + "\n    c\n");  // the first has 80 columns
+}
+
+TEST_CASE("a line can be broken between clauses, or inside a word but not inside a character") {
+  CHECK(wrapped("first one, second (third)", {"", "  ", 20, Wrapping::Break::kClauses}) ==
+        "first one, second\n  (third)\n");
+  CHECK(wrapped("first one, second third", {"", "  ", 18, Wrapping::Break::kClauses}) ==
+        "first one,\n  second third\n");
+  CHECK(wrapped("abcdefgh ijk", {"", "", 5, Wrapping::Break::kWords}) == "abcde\nfgh\nijk\n");
+  CHECK(wrapped("abcd\u00e9f", {"", "", 5, Wrapping::Break::kWords}) == "abcd\n\u00e9f\n");
+}
+
+TEST_CASE("what rounds to nothing has no sign, and what is not there is a dash") {
+  CHECK(percent(0.12345) == "12.3 %");
+  CHECK(percent(-0.0001) == "0.0 %");
+  CHECK(percent(-0.001, 0) == "0 %");
+  CHECK(percent(-0.01) == "-1.0 %");
+  CHECK(percent(std::optional<double>()) == "-");
+  CHECK(percent_of(1, 0) == "0.0 %");
+  CHECK(signed_percent(0.021, 2) == "+2.10 %");
+  CHECK(ratio_text(3, 2) == "1.500");
+  CHECK(ratio_text(3, 0) == "-");
+  CHECK(signed_time(-0.0123) == "-12.30 ms");
+  CHECK(large_count(27'800) == "27.8 K");
+}
+
 TEST_CASE("the parts of the iteration sum to it, mean over ranks, largest first") {
   const std::vector<Part> parts = mean_parts(result_of(milliseconds(40), milliseconds(20)));
   REQUIRE(parts.size() == 3);
