@@ -66,6 +66,22 @@ void take_ranks_per_node(Section& section, ExperimentKeys& experiment) {
   }
 }
 
+// Gives the all-to-all of a call the sizes that it asks for.
+void take_call_shares(Section& section, ExperimentKeys& experiment) {
+  for (const JobSource& job : experiment.jobs) {
+    if (!job.workload.call || !job.workload.call->shares || !section.sound()) continue;
+    const UnevenShares& shares = *job.workload.call->shares;
+    Diagnostics& diagnostics = section.context().diagnostics();
+    if (experiment.jobs.size() > 1)
+      return diagnostics.error(shares.where, "sizes that differ are those of an only job",
+                               "leave them out, or put the call into an experiment of its own");
+    const auto named = std::ranges::find(experiment.algorithms, CollectiveKind::kAllToAll, &NamedAlgorithms::kind);
+    take_shares(shares, job.workload.call->ranks,
+                named == experiment.algorithms.end() ? shares.where : named->where, experiment.simulation.collectives,
+                diagnostics);
+  }
+}
+
 void read_machine_of(Section& section, ExperimentKeys& experiment) {
   experiment.fabric =
       network::read_cluster(section, cluster_parts(experiment.devices, experiment.measured), experiment.routing);
@@ -358,6 +374,7 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
   for (const JobSource& job : experiment.jobs) check_storage(section, experiment, job.workload);
   read_placement(section, experiment.placement);
   take_ranks_per_node(section, experiment);
+  take_call_shares(section, experiment);
   read_perturb(section, experiment);
   section.section("reliability", "failures, checkpoints and restarts: what `orrery goodput` counts with",
                   [&](Section& s) { experiment.reliability = read_reliability(s); });

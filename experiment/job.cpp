@@ -189,6 +189,10 @@ workload::Job load_replay(const Experiment& experiment, const WorkloadSource& so
   return workload::import_kineto(source.profile->files, diagnostics, {source.profile->symmetric, check_world});
 }
 
+std::vector<DeviceId> devices_of_call(const Experiment& experiment) {
+  return place_ranks(experiment.placement, experiment.jobs.front().workload.call->ranks, experiment.fabric);
+}
+
 std::string model_text(const workload::ModelSpec& model) {
   return fmt::format("{} of {} parameters", model.name.empty() ? "model" : printable(model.name),
                      rounded_count(workload::parameter_count(model)));

@@ -29,6 +29,9 @@ struct ExperimentJob {
 workload::Job load_replay(const Experiment& experiment, const WorkloadSource& source, Diagnostics& diagnostics,
                           const workload::LoadProgress& progress = {});
 
+// The device of each rank of an experiment whose only job is a call. InputError as place_ranks().
+std::vector<DeviceId> devices_of_call(const Experiment& experiment);
+
 // The jobs of an experiment, each as if it were alone, on the devices that it has beside the others.
 // Throws InputError for traces that are wrong, for a device that does not compute in the precision, and for more ranks
 // than devices.

@@ -177,6 +177,7 @@ WorkloadSource read_workload(Section& section, const JobMachine& machine) {
   WorkloadSource source;
   system::ComputeOptions& compute = source.compute;
   spell_out_layers(section);
+  spell_out_shares(section);
   const Location dispatch_at =  // before the file that it names is read
       section.where_below(section.has("exchange") ? "exchange.dispatch" : "experts.dispatch");
   const std::string_view replayed = replayed_key(section);

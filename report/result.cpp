@@ -27,6 +27,7 @@ std::vector<LinkClassUse> use_of_links(const network::Fabric& fabric, const std:
     use.busy += seconds(usage[i].busy);
     use.bandwidth = std::max(use.bandwidth, link.bandwidth);
     const double needed = static_cast<double>(usage[i].bytes.count()) / static_cast<double>(link.bandwidth.count());
+    if (usage[i].busy > Duration::zero()) use.overload = std::max(use.overload, needed / seconds(usage[i].busy));
     if (needed <= use.most) continue;
     use.most = needed;
     busiest[link.link_class] = LinkId(i);
@@ -200,6 +201,7 @@ Result make_result(const workload::Job& job, const network::Fabric& fabric, cons
   const std::vector<network::LinkUsage> usage = simulation.link_usage();
   result.links = use_of_links(fabric, usage, totals.finish);
   result.busiest_link = busiest_of(fabric, usage, totals.finish);
+  result.balanced_in_vain = simulation.plans().balanced_in_vain();
   result.link_classes = totals.link_classes;
   result.folded = simulation.cast().is_folded();
   result.folding = simulation.cast().text();

@@ -35,6 +35,7 @@ struct LinkClassUse {
   double most = 0;              // utilisation of the busiest link
   std::string busiest;          // its name: "node1.nic0.up"
   double mean_utilisation = 0;  // bytes / (capacity * time), all as fast as the fastest
+  double overload = 0;          // most that a link carried over what it can while busy; above 1 where none is shared
 };
 
 // The link that needed longest for what it carried.
@@ -194,6 +195,7 @@ struct Result {
   std::map<std::string, std::string> group_family;  // communicator -> what tables add up: "tensor3" -> "tensor"
   std::vector<LinkClassUse> links;
   std::optional<BusiestLink> busiest_link;  // none if no link carried anything
+  bool balanced_in_vain = false;            // system::CollectivePlans::balanced_in_vain()
   std::vector<PathShare> path;              // parts of the critical path, largest first; none if nobody asked for it
   std::vector<Culprit> culprits;            // likewise; those that cost most first
   std::uint32_t link_classes = 0;           // told apart in simulating

@@ -184,18 +184,18 @@ void add_algorithms(CLI::App& command, study::CollectiveQuestion& question) {
       ->type_name("NAME");
 }
 
-void add_shares(CLI::App& command, study::ShareQuestion& shares) {
+void add_shares(CLI::App& command, study::CollectiveQuestion& question) {
   CLI::Option* given =
       command
-          .add_option("--shares", shares.given,
+          .add_option("--shares", question.shares,
                       "all_to_all of uneven sizes: weights by receiver, or a row of them for each sender")
           ->type_name("FILE");
   CLI::Option* skew =
       command
-          .add_option("--skew", shares.skew, "all_to_all of uneven sizes: receivers by Zipf's law, with this exponent")
+          .add_option("--skew", question.skew, "all_to_all of uneven sizes: receivers by Zipf's law, with this exponent")
           ->type_name("X")
           ->excludes(given);
-  command.add_option("--seed", shares.seed, "Who gets how much of --skew (default: the first rank most)")
+  command.add_option("--seed", question.seed, "Who gets how much of --skew (default: the first rank most)")
       ->type_name("N")
       ->needs(skew);
 }
@@ -223,7 +223,7 @@ void add_collective_command(CLI::App& app, Session& session) {
       ->required();
   add_sizes(command, options.sizes);
   add_algorithms(command, question);
-  add_shares(command, question.shares);
+  add_shares(command, question);
   command.add_option("--plot", options.plot, "Draw time over size as an SVG file, with what no algorithm can beat")
       ->type_name("FILE");
   command.add_flag("--steps", options.steps,

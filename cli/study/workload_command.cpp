@@ -210,6 +210,13 @@ void generate(const std::string& file, const Session& session) {
                      fmt::format("Chakra has no operation for how '{}' dispatches tokens",
                                  printable(training->experts.dispatch.name)),
                      "write all-to-alls in its place: --set workload.experts.dispatch=all-to-all");
+  if (source.call && (source.call->exchange || source.call->shares))
+    throw InputError({file},
+                     fmt::format("Chakra has no operation for {}",
+                                 source.call->shares ? "an all_to_all whose sizes differ from pair to pair"
+                                                     : "how this library exchanges tokens"),
+                     source.call->shares ? "leave workload.shares and workload.skew out"
+                                         : "write all-to-alls in its place: --set workload.exchange.dispatch=all-to-all");
   print_warnings(diagnostics.problems());
   take_folder(session.outputs);
   write_and_tell(generated.job, session.outputs, workload::TraceEach::kRank);

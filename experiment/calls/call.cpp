@@ -9,14 +9,13 @@
 
 #include "core/config/quantity_text.h"
 #include "core/error.h"
+#include "network/fabric/topology.h"
 #include "system/devices/operator_model.h"
 #include "workload/calls/token_rows.h"
 #include "workload/graph/collective_job.h"
 
 namespace orrery::experiment {
 namespace {
-
-constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
 
 std::vector<std::string_view> operation_names() {
   std::vector<std::string_view> names;
@@ -42,7 +41,7 @@ void read_size(Section& section, CallSource& call) {
 // Reads who takes part: so many ranks, at least `least`, or so many of each node. `key`: the job's own.
 void read_ranks(Section& section, const JobMachine& machine, std::string_view key, std::uint32_t least,
                 CallSource& call) {
-  constexpr Range kPerNode{1, 65536}, kRanks{1, kMostRanks};
+  constexpr Range kPerNode{1, 65536}, kRanks{1, network::kMostDevices};
   const auto per_node = WholeNumber("ranks_per_node",
                                     "with `collective`, `exchange` or `product`: number of ranks of each node, on its "
                                     "first devices; without it one per device",
@@ -56,7 +55,7 @@ void read_ranks(Section& section, const JobMachine& machine, std::string_view ke
   const std::int64_t nodes = machine.devices / machine.devices_per_node;
   const std::int64_t room = nodes * per_node.value_or(machine.devices_per_node);
   call.ranks_per_node = static_cast<std::uint32_t>(per_node.value_or(0));
-  call.ranks = static_cast<std::uint32_t>(std::min(ranks.value_or(room), kRanks.most));
+  call.ranks = static_cast<std::uint32_t>(ranks.value_or(room));
   if (!machine.is_known) return;
   if (per_node && *per_node > machine.devices_per_node)
     section.error("ranks_per_node",
@@ -68,9 +67,6 @@ void read_ranks(Section& section, const JobMachine& machine, std::string_view ke
                   fmt::format("{} ranks, and {} on each of {}", call.ranks, *per_node,
                               counted(static_cast<std::uint64_t>(nodes), "node")),
                   fmt::format("{} at most", room));
-  else if (!ranks && room > kRanks.most)
-    section.error(key, fmt::format("'{}' on {} ranks", call.name, room),
-                  fmt::format("{} at most: ranks: N", kRanks.most));
   else if (call.ranks < least && section.sound())
     section.error(section.has("ranks") ? "ranks" : key, fmt::format("'{}' has only one rank here", call.name),
                   "more nodes, or more ranks of each");
@@ -87,6 +83,7 @@ CallSource read_collective(Section& section, const JobMachine& machine) {
   call.name = call.operation.name;
   read_size(section, call);
   read_ranks(section, machine, "collective", 2, call);
+  call.shares = read_shares(section, call.operation, machine.is_known ? call.ranks : 0);
   return call;
 }
 
@@ -193,11 +190,16 @@ constexpr std::array kCallKinds = {
     CallKind{"product", "a product", "compute it", read_product},
 };
 
+constexpr std::string_view kCollectives = "'collective'";
+constexpr std::string_view kAllCalls = "'collective', 'exchange' or 'product'";
 // Names the keys beside the kind's own, and the kinds that have them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kCallKeys = {{
-    {"size", "'collective'"},
-    {"ranks", "'collective', 'exchange' or 'product'"},
-    {"ranks_per_node", "'collective', 'exchange' or 'product'"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kCallKeys = {{
+    {"size", kCollectives},
+    {"ranks", kAllCalls},
+    {"ranks_per_node", kAllCalls},
+    {"shares", kCollectives},
+    {"skew", kCollectives},
+    {"seed", kCollectives},
 }};
 
 }  // namespace
@@ -213,7 +215,7 @@ void refuse_call_keys(Section& workload, std::string_view replayed) {
   const bool is_call = call_kind_named(replayed) != nullptr;
   for (const auto& [key, owners] : kCallKeys) {
     workload.know(key);
-    if (replayed == "collective" || (is_call && key != "size") || !workload.has(key)) continue;
+    if (replayed == "collective" || (is_call && owners == kAllCalls) || !workload.has(key)) continue;
     workload.error(key, fmt::format("'{}' belongs to {}", key, owners),
                    "leave it out, or write collective: all_reduce");
   }

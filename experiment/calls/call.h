@@ -14,6 +14,7 @@
 #include "core/config/dispatch.h"
 #include "core/machine_kind.h"
 #include "core/units.h"
+#include "experiment/calls/shares.h"
 #include "system/devices/device.h"
 #include "workload/calls/operation.h"
 #include "workload/graph/job.h"
@@ -44,6 +45,7 @@ struct CallSource {
   std::uint32_t ranks_per_node = 0;                    // the first so many devices of each node; 0: all
   std::optional<TokenExchange> exchange = {};          // in place of the operation, where tokens go as copies
   std::optional<ProductCall> product = {};             // in place of the operation
+  std::optional<UnevenShares> shares = {};             // of an all-to-all whose sizes differ; `size` is the mean
 };
 
 // Describes a kind of such jobs, by the key of `workload` that makes it one.

@@ -35,12 +35,15 @@ std::optional<ConfigValue> written_out(const std::string& cluster) {
   return value;
 }
 
-// --cluster names the cluster, in the answer, too; parts of it may be set.
-void refuse_other_cluster(const std::string& setting) {
+// Refuses another cluster or call than the options name, in the answer, too; parts of the cluster may be set.
+void refuse_other_job(const std::string& setting) {
   const std::string_view key = std::string_view(setting).substr(0, setting.find('='));
   if (key == "cluster" && key.size() < setting.size())
     throw InputError({"--set " + printable(setting)}, "the cluster is the one that --cluster names",
                      fmt::format("write --cluster {}", printable(setting.substr(key.size() + 1))));
+  if (const std::string_view first = key.substr(0, key.find_first_of(".[")); first == "workload" || first == "jobs")
+    throw InputError({"--set " + printable(setting)}, "the workload is the call that --op names",
+                     "give its options: -b, --gpus-per-node, --shares, --skew, --seed");
 }
 
 // "LL,Simple" as the configuration has it: a list of words in lower case.
@@ -57,20 +60,27 @@ ConfigValue list_of(std::string_view option, const std::string& text) {
   return list;
 }
 
-// The configuration that the question comes to, but for --algo.
-ConfigValue machine_of(const CollectiveQuestion& question, const ConfigFiles& files, Diagnostics& diagnostics) {
+// The configuration that the question comes to, but for --algo and --algorithm.
+ConfigValue configuration_of(const CollectiveQuestion& question, const workload::CallOperation& operation, Bytes size,
+                             const ConfigFiles& files, Diagnostics& diagnostics) {
   ConfigValue root{ConfigValue::Kind::kMap, {"--cluster"}, {}, {}, {}};
   const auto set = [&](std::string_view key, std::string_view option, const std::string& text) {
     if (!text.empty()) set_value(root, key, option_value(option, text), files, diagnostics);
   };
   set_value(root, "cluster", parse_option(question.cluster, "--cluster", diagnostics), files, diagnostics);
   set("nodes", "--nodes", question.nodes);
+  // Nothing else can be wrong with the operation but that the cluster has too few ranks for it.
+  set("workload.collective", "--cluster", std::string(operation.name));
+  if (operation.size != workload::CallSize::kNone) set("workload.size", "-b", fmt::format("{} B", size.count()));
+  set("workload.ranks_per_node", "--gpus-per-node", question.devices_per_node);
+  if (!question.shares.empty())
+    set_value(root, "workload.shares", parse_option(question.shares, "--shares", diagnostics), files, diagnostics);
+  set("workload.skew", "--skew", question.skew);
+  set("workload.seed", "--seed", question.seed);
+  const std::string origin = cluster_origin(question.cluster);
   for (const std::string& setting : question.settings) {
-    refuse_other_cluster(setting);
-    apply_setting(root, setting, files, diagnostics, [&](ConfigValue whole) {
-      Diagnostics ignored;  // they come when the whole is read
-      return experiment::read_machine(cluster_origin(question.cluster), std::move(whole), files, ignored).resolved;
-    });
+    refuse_other_job(setting);
+    apply_setting(root, setting, files, diagnostics, experiment::resolver(origin, files));
   }
   set("collectives.library", "--library", question.library);
   set("collectives.launch", "--launch", question.launch);
@@ -87,15 +97,6 @@ void refuse_choice(std::string_view option, std::string_view what, const std::st
     throw InputError({std::string(option)},
                      fmt::format("{} has no {}: each rank sends one message", operation.name, what),
                      fmt::format("leave {} out", option));
-}
-
-std::uint32_t devices_per_node(const CollectiveQuestion& question, std::uint32_t most) {
-  if (question.devices_per_node.empty()) return most;
-  const auto number = parse_whole_number(question.devices_per_node);
-  if (number && *number >= 1 && *number <= most) return static_cast<std::uint32_t>(*number);
-  throw InputError({"--gpus-per-node"},
-                   fmt::format("'{}' of the {} devices of a node", printable(question.devices_per_node, 40), most),
-                   fmt::format("write a number from 1 to {}", most));
 }
 
 // True if, on a cluster whose default is NCCL, the names mean the fixed library: NCCL does not have them, but that
@@ -178,19 +179,19 @@ std::string cluster_title(const std::string& cluster) {
 }
 
 experiment::Experiment read_question(const CollectiveQuestion& question, const workload::CallOperation& operation,
-                                     const ConfigFiles& files, Diagnostics& diagnostics) {
+                                     const ConfigFiles& files, Diagnostics& diagnostics, Bytes size) {
   refuse_choice("--algo", "algorithm", question.algorithm, operation);
   refuse_choice("--algorithm", "algorithm", question.algorithm_file, operation);
   refuse_choice("--proto", "protocol", question.protocol, operation);
-  ConfigValue root = machine_of(question, files, diagnostics);
+  const std::string origin = cluster_origin(question.cluster);
+  ConfigValue root = configuration_of(question, operation, size, files, diagnostics);
   if (!question.algorithm_file.empty()) set_file(root, question, operation, files, diagnostics);
   if (question.algorithm.empty())
-    return experiment::read_machine(cluster_origin(question.cluster), std::move(root), files, diagnostics);
+    return experiment::read_experiment(origin, std::move(root), files, diagnostics);
   // The library and the number of dimensions are known only after reading everything; the second reading reports
   // warnings.
   Diagnostics first_reading;
-  const experiment::Experiment first =
-      experiment::read_machine(cluster_origin(question.cluster), root, files, first_reading);
+  const experiment::Experiment first = experiment::read_experiment(origin, root, files, first_reading);
   ConfigValue names = list_of("--algo", question.algorithm);
   if (first.simulation.collectives.nccl && !means_fixed(root, names)) {
     set_value(root, "collectives.algo", std::move(names), files, diagnostics);
@@ -202,16 +203,7 @@ experiment::Experiment read_question(const CollectiveQuestion& question, const w
     set_value(root, fmt::format("collectives.algorithms.{}", name_of(*operation.kind)), std::move(names), files,
               diagnostics);
   }
-  return experiment::read_machine(cluster_origin(question.cluster), std::move(root), files, diagnostics);
-}
-
-std::vector<DeviceId> benchmark_devices(const CollectiveQuestion& question, const network::Fabric& fabric) {
-  const std::uint32_t per_node = fabric.dimensions().front().size;
-  const std::uint32_t used = devices_per_node(question, per_node);
-  std::vector<DeviceId> devices;
-  for (std::uint32_t first = 0; first < fabric.device_count(); first += per_node)
-    for (std::uint32_t i = 0; i < used; ++i) devices.push_back(DeviceId(first + i));
-  return devices;
+  return experiment::read_experiment(origin, std::move(root), files, diagnostics);
 }
 
 std::vector<Bytes> sizes_of(const BenchmarkSizes& sizes) {

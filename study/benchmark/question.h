@@ -11,7 +11,6 @@
 #include "core/units.h"
 #include "experiment/experiment.h"
 #include "workload/calls/operation.h"
-#include "study/benchmark/shares.h"
 
 namespace orrery::study {
 
@@ -19,7 +18,7 @@ namespace orrery::study {
 struct CollectiveQuestion {
   std::string cluster;             // a name, a file or, in braces, the cluster itself
   std::string nodes{};             // the cluster's own number
-  std::string devices_per_node{};  // all; else the first so many of each. Of `dims`, the first dimension is a node.
+  std::string devices_per_node{};  // workload.ranks_per_node
   std::string algorithm{};       // for all dimensions, or "a,b": one per dimension, case ignored; of nccl: any of them
   std::string algorithm_file{};  // in place of `algorithm`
   std::string algorithm_size{};  // for which that was written, where it does not say
@@ -27,24 +26,22 @@ struct CollectiveQuestion {
   std::string launch{};          // of nccl
   std::string library{};         // the configuration's own
   std::vector<std::string> settings{};
-  ShareQuestion shares{};
+  std::string shares{};  // workload.shares
+  std::string skew{};    // workload.skew; not together with `shares`
+  std::string seed{};    // workload.seed
   bool wants_bound = false;  // least_time() of every row
 };
 
-// The experiment, without a workload. Throws InputError, which names the option that is wrong; warnings go to
-// `diagnostics`.
+// Reads the call as an experiment; `size` of its CallSource may be changed afterwards. Throws InputError, which names the
+// option that is wrong; warnings go to `diagnostics`.
 experiment::Experiment read_question(const CollectiveQuestion& question, const workload::CallOperation& operation,
-                                     const ConfigFiles& files, Diagnostics& diagnostics);
+                                     const ConfigFiles& files, Diagnostics& diagnostics, Bytes size = Bytes(1));
 
 // Origin named in errors of the cluster: its name or file, or the option.
 std::string cluster_origin(const std::string& cluster);
 
 // Title of a cluster in results: a name stays, a file has its stem, one in braces its key `name` or "inline".
 std::string cluster_title(const std::string& cluster);
-
-// The device of each rank: the first so many of each node, node by node, by the fabric of its experiment. InputError,
-// which names --gpus-per-node, where a node has fewer.
-std::vector<DeviceId> benchmark_devices(const CollectiveQuestion& question, const network::Fabric& fabric);
 
 // As written on the command line; an empty text was not given. `factor` and `increment` are not both given.
 struct BenchmarkSizes {

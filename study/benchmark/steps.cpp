@@ -9,7 +9,7 @@
 
 #include "collectives/rounds.h"
 #include "core/config/quantity_text.h"
-#include "experiment/experiment.h"
+#include "experiment/job.h"
 #include "report/table.h"
 #include "study/benchmark/study.h"
 #include "system/plans/plans.h"
@@ -108,13 +108,14 @@ StepPhase phase_of(const system::CollectivePlan& plan, std::size_t number) {
 CollectiveSteps steps(const CollectiveQuestion& question, const workload::CallOperation& operation, Bytes size,
                       const ConfigFiles& files) {
   Diagnostics ignored;
-  const experiment::Experiment experiment = read_question(question, operation, files, ignored);
-  const std::vector<DeviceId> devices = benchmark_devices(question, experiment.fabric);
-  if (question.shares.is_asked())
+  const experiment::Experiment experiment = read_question(question, operation, files, ignored, size);
+  const experiment::CallSource& call = *experiment.jobs.front().workload.call;
+  if (call.shares)
     throw InputError({"--steps"}, "steps are those of equal sizes", "leave --shares and --skew out");
+  const std::vector<DeviceId> devices = experiment::devices_of_call(experiment);
   check_question(operation, experiment, devices.size());
   check_collective(question, operation, {&size, 1}, files);
-  const workload::Job job = workload::call_job(operation, size, static_cast<std::uint32_t>(devices.size()));
+  const workload::Job job = experiment::job_of(call);
   const workload::Matching matching = workload::match(job);
   const system::CollectiveOptions& options = experiment.simulation.collectives;
   system::CollectivePlans plans(job, matching, experiment.fabric, devices, options);
@@ -124,7 +125,7 @@ CollectiveSteps steps(const CollectiveQuestion& question, const workload::CallOp
   const auto chosen = system::choose_algorithms(*operation.kind, options, *plan.layout, dimensions);
   CollectiveSteps steps{cluster_title(question.cluster),
                         std::string(operation.name),
-                        static_cast<std::uint32_t>(devices.size()),
+                        call.ranks,
                         size,
                         plan.chunks,
                         {}};

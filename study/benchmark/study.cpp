@@ -4,73 +4,55 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
-#include "experiment/experiment.h"
+#include "experiment/job.h"
 #include "network/fabric/fabric.h"
 #include "study/benchmark/bound.h"
-#include "study/benchmark/shares.h"
 #include "system/plans/group_library.h"
 #include "system/plans/plans.h"
-#include "workload/matching/matching.h"
 
 namespace orrery::study {
 namespace {
 
-class Unobserved final : public system::SimulationObserver {
- public:
-  void finished(RankId, const system::OperationRecord&) override {}
-  void repeated(RankId, const system::RepetitionRecord&) override {}
-  void split(RankId, RankId) override {}
-};
-
-// Values that are the same for all sizes.
+// A call on the cluster of a question, which is read once for all sizes.
 struct Benchmark {
-  const experiment::Experiment& experiment;
-  const workload::CallOperation& operation;
-  std::span<const DeviceId> devices;  // by rank
+  Benchmark(const CollectiveQuestion& question, const workload::CallOperation& operation, Bytes size,
+            const ConfigFiles& files, Diagnostics& diagnostics)
+      : experiment(read_question(question, operation, files, diagnostics, size)),
+        devices(experiment::devices_of_call(experiment)) {}
 
-  std::uint32_t ranks() const { return static_cast<std::uint32_t>(devices.size()); }
+  experiment::CallSource& call() { return *experiment.jobs.front().workload.call; }
+  const experiment::CallSource& call() const { return *experiment.jobs.front().workload.call; }
+
+  // Simulates the call of one size; `what` it is called in progress.
+  report::Result run(Bytes size, const std::string& what, const experiment::RunProgress& progress) {
+    call().size = size;
+    Diagnostics ignored;  // a table has warnings of its own
+    const auto show = [&](std::string_view, std::uint64_t done, std::uint64_t total) {
+      if (progress) progress(what, done, total);
+    };
+    return experiment::run_experiment(experiment, true, ignored, show).result;
+  }
+
+  experiment::Experiment experiment;
+  std::vector<DeviceId> devices;  // by rank
 };
-
-using Look = std::function<void(Time finish, const system::Simulation&)>;
-
-// Runs the operation once and shows the end to `look`.
-void simulate(const Benchmark& benchmark, Bytes size, const system::SimulationProgress& progress, const Look& look) {
-  const experiment::Experiment& experiment = benchmark.experiment;
-  const workload::Job job = workload::call_job(benchmark.operation, size, benchmark.ranks());
-  const workload::Matching matching = workload::match(job);
-  Unobserved nobody;
-  system::Simulation simulation({job, matching, experiment.fabric, experiment.devices, benchmark.devices},
-                                experiment.simulation, experiment::network_of(experiment), nobody);
-  const Time finish = simulation.run(progress).finish;
-  look(finish, simulation);
-}
-
-// The time of the same messages with about a byte in each.
-Duration latency_of(const Benchmark& benchmark, const system::SimulationProgress& progress) {
-  const Bytes size = Bytes(benchmark.experiment.simulation.collectives.chunks) * benchmark.ranks();
-  Duration latency{};
-  simulate(benchmark, benchmark.operation.kind ? size : Bytes(1), progress,
-           [&](Time finish, const system::Simulation&) { latency = finish.time_since_epoch(); });
-  return latency;
-}
 
 // Algorithm for ranks that are no whole part of the cluster.
 std::string logical_group_algorithm(CollectiveKind kind, const system::CollectiveOptions& options,
                                     const collectives::Algorithm& algorithm) {
-  std::string used = name_with_window(algorithm);
+  std::string used = experiment::name_with_window(algorithm);
   for (const collectives::Algorithm& named : options.algorithms[static_cast<std::size_t>(kind)])
-    if (name_with_window(named) != used)
+    if (experiment::name_with_window(named) != used)
       throw InputError({"--gpus-per-node"},
                        fmt::format("some devices of each of several nodes run {} as one logical group, with {}; {} "
                                    "cannot be chosen",
-                                   name_of(kind), used, name_with_window(named)),
+                                   name_of(kind), used, experiment::name_with_window(named)),
                        "take all devices of a node or one, or leave the algorithm out");
   return used;
 }
@@ -101,22 +83,28 @@ std::string fixed_algorithms(CollectiveKind kind, const experiment::Experiment& 
   if (!layout.cuboid) return logical_group_algorithm(kind, options, algorithms.front().algorithm);
   std::string text;
   for (const system::DimensionAlgorithm& chosen : algorithms)
-    text += (text.empty() ? "" : "+") + name_with_window(chosen.algorithm);
+    text += (text.empty() ? "" : "+") + experiment::name_with_window(chosen.algorithm);
   return text;
 }
 
 // Choices of the library by size, and the time of a call without its bytes.
 class Choices {
  public:
-  Choices(const Benchmark& benchmark, const system::SimulationProgress& progress)
-      : operation_(benchmark.operation), library_(benchmark.experiment.nccl.get()) {
-    if (library_ != nullptr) {
+  // InputError where the fixed library cannot choose for these ranks.
+  explicit Choices(const Benchmark& benchmark)
+      : operation_(benchmark.call().operation), library_(benchmark.experiment.nccl.get()) {
+    if (library_ != nullptr)
       look_at_nodes(benchmark);
-      return;
-    }
-    algorithm_ = operation_.kind ? fixed_algorithms(*operation_.kind, benchmark.experiment, benchmark.devices)
-                                 : std::string("point-to-point");
-    latency_ = latency_of(benchmark, progress);
+    else
+      algorithm_ = operation_.kind ? fixed_algorithms(*operation_.kind, benchmark.experiment, benchmark.devices)
+                                   : std::string("point-to-point");
+  }
+
+  // Finds the latency of the fixed library: the time of the same messages with about a byte in each.
+  void simulate_latency(Benchmark& benchmark, const experiment::RunProgress& progress) {
+    if (library_ != nullptr) return;
+    const Bytes size = Bytes(benchmark.experiment.simulation.collectives.chunks) * benchmark.call().ranks;
+    latency_ = report::iteration_time(benchmark.run(operation_.kind ? size : Bytes(1), "latency", progress));
   }
 
   // Time of a call beside that of its bytes on the links.
@@ -172,64 +160,45 @@ class Choices {
   std::array<std::optional<Duration>, 2> routes_;
 };
 
-// The link that carried most of what it could have in a time of its own; the first of equals.
-LinkOverload most_loaded(const network::Fabric& fabric, std::span<const network::LinkUsage> usage,
-                         const std::function<double(const network::LinkUsage&)>& time) {
-  double most = 0;
-  std::uint16_t busiest = 0;
-  for (std::uint32_t i = 0; i < usage.size(); ++i) {
-    if (usage[i].bytes == Bytes(0)) continue;
-    const network::Link& link = fabric.link(LinkId(i));
-    const double capacity = static_cast<double>(link.bandwidth.count()) * time(usage[i]);
-    const double load = static_cast<double>(usage[i].bytes.count()) / capacity;
-    if (load <= most) continue;
-    most = load;
-    busiest = link.link_class;
-  }
-  return {network::without_direction(fabric.link_classes()[busiest]), most};
+// Class of the link with the largest figure; the first of equals.
+LinkOverload most_of(const report::Result& result, double report::LinkClassUse::*figure) {
+  const auto most = std::ranges::max_element(result.links, {}, figure);
+  return {network::without_direction(most->name), (*most).*figure};
 }
 
-// Overload of the link that carried most while it was busy. More than 1 only in a network model that does not share
-// links.
-LinkOverload worst_overload(const network::Fabric& fabric, std::span<const network::LinkUsage> usage) {
-  return most_loaded(fabric, usage, [](const network::LinkUsage& link) { return seconds(link.busy); });
-}
-
-// Bound of a run from 0 to `finish`. Latency, if that is at least half of the time; else the most utilised of all
-// links, the first of equals, or the protocol where it takes longer than they do. Where phases on different links
-// follow one another, a link may be utilised for less than half of the time.
-CollectiveBound collective_bound(const network::Fabric& fabric, std::span<const network::LinkUsage> usage, Time finish,
-                                 const Choices::Apart& apart) {
-  if (finish == Time{}) return {"latency", 1};  // of a barrier over links without latency
-  const double time = seconds(finish);
+// Bound of a run. Latency, if that is at least half of the time; else the most utilised of all links, or the protocol
+// where it takes longer than they do. Where phases on different links follow one another, a link may be utilised for
+// less than half of the time.
+CollectiveBound bound_of(const report::Result& result, const Choices::Apart& apart) {
+  if (result.finish == Time{}) return {"latency", 1};  // of a barrier over links without latency
+  const double time = seconds(result.finish);
   if (2 * seconds(apart.latency) >= time) return {"latency", std::min(1.0, seconds(apart.latency) / time)};
-  const LinkOverload most = most_loaded(fabric, usage, [time](const network::LinkUsage&) { return time; });
+  const LinkOverload most = most_of(result, &report::LinkClassUse::most);
   const double protocol = seconds(apart.least) / time;
   return most.factor >= protocol ? CollectiveBound{most.name, most.factor} : CollectiveBound{"protocol", protocol};
 }
 
-CollectiveRow measure(const Benchmark& benchmark, Bytes size, const Choices& choices,
-                      const system::SimulationProgress& progress) {
+CollectiveRow measure(Benchmark& benchmark, Bytes size, const Choices& choices,
+                      const experiment::RunProgress& progress) {
+  const experiment::CallSource& call = benchmark.call();
+  const report::Result result = benchmark.run(size, fmt::format("{} of {}", call.name, rounded(size)), progress);
   CollectiveRow row;
   row.bytes = size;
-  row.count = workload::float_count(benchmark.operation, size, benchmark.ranks());
-  simulate(benchmark, size, progress, [&](Time finish, const system::Simulation& simulation) {
-    const std::vector<network::LinkUsage> usage = simulation.link_usage();
-    row.balanced_in_vain = simulation.plans().balanced_in_vain();
-    row.time = finish.time_since_epoch();
-    row.algorithm_bandwidth = size == Bytes(0) ? 0 : static_cast<double>(size.count()) / seconds(finish);
-    row.bus_bandwidth = row.algorithm_bandwidth * workload::bus_factor(benchmark.operation, benchmark.ranks());
-    row.overload = worst_overload(benchmark.experiment.fabric, usage);
-    row.bound = collective_bound(benchmark.experiment.fabric, usage, finish, choices.choose(row));
-  });
+  row.count = workload::float_count(call.operation, size, call.ranks);
+  row.time = report::iteration_time(result);
+  row.algorithm_bandwidth = result.call->algorithm_bandwidth;
+  row.bus_bandwidth = result.call->bus_bandwidth;
+  row.bound = bound_of(result, choices.choose(row));
+  row.overload = most_of(result, &report::LinkClassUse::overload);
+  row.balanced_in_vain = result.balanced_in_vain;
   return row;
 }
 
 CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& benchmark) {
   CollectiveTable table;
   table.cluster = cluster_title(question.cluster);
-  table.operation = benchmark.operation.name;
-  table.ranks = benchmark.ranks();
+  table.operation = benchmark.call().name;
+  table.ranks = benchmark.call().ranks;
   const network::Fabric& fabric = benchmark.experiment.fabric;
   table.nodes = fabric.device_count() / fabric.dimensions().front().size;
   table.device = benchmark.experiment.devices_text();
@@ -238,6 +207,7 @@ CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& 
   table.network_model = system::network_model_names()[static_cast<std::size_t>(benchmark.experiment.network)];
   if (benchmark.experiment.nccl) table.library = benchmark.experiment.nccl->name();
   table.algorithm = question.algorithm;
+  if (benchmark.call().shares) table.shares = benchmark.call().shares->extremes;
   return table;
 }
 
@@ -268,43 +238,17 @@ void warn_of_idle_themis(const CollectiveTable& table, Diagnostics& diagnostics)
       "leave it out; more chunks, or dimensions of other bandwidths, may change that");
 }
 
-// The machine, and who of it takes part.
-struct Machine {
-  Machine(const CollectiveQuestion& question, const workload::CallOperation& operation, const ConfigFiles& files,
-          Diagnostics& diagnostics)
-      : experiment(read_question(question, operation, files, diagnostics)),
-        devices(benchmark_devices(question, experiment.fabric)) {
-    if (devices.size() < 2)
-      throw InputError({"--cluster"}, fmt::format("{} has only one rank here", operation.name),
-                       "more nodes (--nodes 2) or more devices of each (--gpus-per-node 2)");
-    if (question.shares.is_asked())
-      extremes =
-          apply_shares(question.shares, operation, static_cast<std::uint32_t>(devices.size()), files, experiment);
-  }
-
-  experiment::Experiment experiment;
-  std::vector<DeviceId> devices;
-  std::optional<ShareExtremes> extremes;  // where sizes differ from pair to pair
-};
-
 CollectiveTable study(const CollectiveQuestion& question, const workload::CallOperation& operation,
                       std::span<const Bytes> sizes, const ConfigFiles& files, const experiment::RunProgress& progress) {
   Diagnostics diagnostics;
-  const Machine machine(question, operation, files, diagnostics);
-  const Benchmark benchmark{machine.experiment, operation, machine.devices};
+  Benchmark benchmark(question, operation, sizes.front(), files, diagnostics);
   CollectiveTable table = heading_of(question, benchmark);
-  table.shares = machine.extremes;
-  const auto show = [&](std::string what) {
-    return [&progress, what = std::move(what)](std::uint64_t done, std::uint64_t total) {
-      if (progress) progress(what, done, total);
-    };
-  };
-  const Choices choices(benchmark, show("latency"));
+  Choices choices(benchmark);
+  choices.simulate_latency(benchmark, progress);
   for (const Bytes size : sizes) {
-    table.rows.push_back(
-        measure(benchmark, size, choices, show(fmt::format("{} of {}", operation.name, rounded(size)))));
+    table.rows.push_back(measure(benchmark, size, choices, progress));
     if (question.wants_bound && !table.shares)
-      table.rows.back().least = least_time(operation, size, machine.experiment.fabric, machine.devices);
+      table.rows.back().least = least_time(operation, size, benchmark.experiment.fabric, benchmark.devices);
   }
   warn_of_overload(table, diagnostics);
   warn_of_idle_themis(table, diagnostics);
@@ -328,8 +272,8 @@ void check_collective(const CollectiveQuestion& question, const workload::CallOp
                       std::span<const Bytes> sizes, const ConfigFiles& files) {
   try {
     Diagnostics warnings;
-    const Machine machine(question, operation, files, warnings);
-    const Choices choices({machine.experiment, operation, machine.devices}, {});
+    const Benchmark benchmark(question, operation, sizes.front(), files, warnings);
+    const Choices choices(benchmark);
     CollectiveRow row;
     for (const Bytes size : sizes) {
       row.bytes = size;

@@ -19,7 +19,6 @@
 #include "report/documents/documents.h"
 #include "report/result.h"
 #include "study/benchmark/question.h"
-#include "study/benchmark/shares.h"
 
 namespace orrery::study {
 
@@ -51,7 +50,7 @@ struct CollectiveRow {
   LinkOverload overload;
   std::optional<Duration> least{};                 // least_time(), if the question asked for it
   std::optional<report::TimeInterval> interval{};  // how sure it is, as far as the like was measured
-  bool balanced_in_vain = false;                   // system::CollectivePlans::balanced_in_vain()
+  bool balanced_in_vain = false;                   // report::Result::balanced_in_vain
 };
 
 struct CollectiveTable {
@@ -66,7 +65,7 @@ struct CollectiveTable {
   std::string library{};    // "nccl 2.30.0"; empty: the fixed one
   std::string algorithm{};  // that was asked for; empty: any
   // Extremes of an all-to-all whose sizes differ; a row's size is then the mean over ranks.
-  std::optional<ShareExtremes> shares{};
+  std::optional<experiment::ShareExtremes> shares{};
   std::vector<CollectiveRow> rows;
   std::vector<Problem> warnings;
 };

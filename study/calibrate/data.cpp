@@ -11,6 +11,7 @@
 
 #include "core/config/config.h"
 #include "core/files/read_file.h"
+#include "experiment/job.h"
 #include "study/nccl_tests/log.h"
 
 namespace orrery::study {
@@ -161,7 +162,7 @@ class DataReader {
     Diagnostics reading;
     const experiment::Experiment experiment = read_question(machine, operation, files_, reading);
     for (const Problem& problem : reading.problems()) note(problem.where, problem.message, problem.hint);
-    const std::vector<DeviceId> devices = benchmark_devices(machine, experiment.fabric);
+    const std::vector<DeviceId> devices = experiment::devices_of_call(experiment);
     const std::uint32_t nodes = experiment.fabric.device_count() / experiment.fabric.dimensions().front().size;
     check_ranks(table, devices.size(), nodes, where);
     if (data_.ranks == 0) note_machine(experiment);
@@ -176,7 +177,6 @@ class DataReader {
                        fmt::format("the log is of {} ranks, but {} has {} here ({} x {})", table.ranks,
                                    printable(cluster_title(question_.machine.cluster)), ranks, nodes, ranks / nodes),
                        "--nodes and --gpus-per-node say which of the cluster took part");
-    if (ranks < 2) throw InputError({"--cluster"}, "there is only one rank here, which sends nothing");
     if (table.nodes != 0 && table.nodes != nodes)
       note(where, fmt::format("the log names {} hosts, but the ranks are taken to be on {} nodes", table.nodes, nodes),
            "--nodes and --gpus-per-node say how they lie");

@@ -407,6 +407,14 @@ MEMORY = [
                                       "--set workload.experts.dispatch=all-to-all"],
         ["workload", "generate", "job.yaml", "-o", "out"],
         {"job.yaml": EXPERTS.replace("data: 8", "data: 8, expert: 8") + "  experts: {dispatch: deepep}\n"}),
+    *[Row(f"`generate` with {what}", 2, [f"error: Chakra has no operation for {message}", hint],
+          ["workload", "generate", "job.yaml", "-o", "out"],
+          {"job.yaml": f"cluster: dgx-a100\nnodes: 1\ncollectives: {{library: {library}}}\nworkload: {{{workload}}}\n"})
+      for what, message, hint, library, workload in (
+          ("an exchange of tokens", "how this library exchanges tokens", "workload.exchange.dispatch=all-to-all", "nccl",
+           "exchange: {tokens: 1, hidden: 4096, experts: 16, experts_per_token: 2}"),
+          ("sizes that differ", "an all_to_all whose sizes differ from pair to pair", "leave workload.shares", "fixed",
+           "collective: all_to_all, size: 1 MiB, skew: 1"))],
     Row("`generate` into a file", 2, ["job.yaml: error: "], ["workload", "generate", "job.yaml", "-o", "job.yaml"],
         {"job.yaml": MODEL}),
     Row("`generate` where nothing can be made", 2, ["/proc/out: error: the folder cannot be made"],

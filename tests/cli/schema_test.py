@@ -43,6 +43,10 @@ CALL = "cluster: dgx-a100\nnodes: 2\nworkload: {collective: all_reduce, size: 1 
 # What is right, for the program and for the schema.
 RIGHT = {
     "call-on-some": CALL.replace("size", "ranks: 4, ranks_per_node: 2, size"),
+    "uneven-call": CALL.replace("all_reduce", "all_to_all").replace("nodes: 2", "nodes: 1\ncollectives: {library: fixed}")
+                       .replace("size", "shares: [[0, 1, 0, 2], [1, 0, 1, 1], [1, 1, 0, 0.5], [4, 3, 2, 1]], ranks: 4, size"),
+    "drawn-call": CALL.replace("all_reduce", "all_to_all").replace("nodes: 2", "nodes: 1\ncollectives: {library: fixed}")
+                      .replace("size", "skew: 0.5, seed: 3, size"),
     "own-fabric": JOB.replace("cluster: dgx-a100", "cluster: {dims: [{topology: switch, size: 16, bandwidth: 200 Gbit/s, latency: 1.5 us}], "
                               "device: a100-sxm-80gb}").replace("nodes: 2\n", ""),
     "rest": JOB.replace("data: 2", "data: rest"),

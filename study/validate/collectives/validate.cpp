@@ -9,6 +9,7 @@
 
 #include "collectives/nccl/constants_config.h"
 #include "core/config/quantity_text.h"
+#include "experiment/job.h"
 #include "experiment/run.h"
 #include "study/validate/measured/call.h"
 
@@ -142,7 +143,7 @@ experiment::Experiment read_table_experiment(const ValidationTable& table, Bytes
 NcclBenchmark benchmark_of(const ValidationTable& table, const ConfigFiles& files) {
   Diagnostics diagnostics;
   const experiment::Experiment experiment = read_table_experiment(table, table.rows.front().bytes, files, diagnostics);
-  return nccl_benchmark(experiment, table.operation, devices_of_call(experiment));
+  return nccl_benchmark(experiment, table.operation, experiment::devices_of_call(experiment));
 }
 
 void check_prediction(const ValidationTable& table, const ConfigFiles& files) {

@@ -13,6 +13,7 @@
 
 #include "collectives/group_shape.h"
 #include "collectives/token_exchange.h"
+#include "experiment/job.h"
 #include "study/fit/least_squares.h"
 #include "study/validate/measured/call.h"
 #include "system/plans/group_library.h"
@@ -32,7 +33,7 @@ class Shapes {
       const experiment::Experiment experiment = read_call_experiment(
           {table.where, table.cluster, row.nodes, row.gpus, workload::call_operation_named("all_to_all", "op")}, files_,
           diagnostics);
-      known->second = system::lay_out_group(devices_of_call(experiment), experiment.fabric).shape;
+      known->second = system::lay_out_group(experiment::devices_of_call(experiment), experiment.fabric).shape;
     }
     return known->second;
   }

@@ -24,8 +24,4 @@ experiment::Experiment read_call_experiment(const MeasuredCall& call, const Conf
   return experiment::read_experiment(call.where.file, std::move(root), files, diagnostics);
 }
 
-std::vector<DeviceId> devices_of_call(const experiment::Experiment& experiment) {
-  return experiment::place_ranks(experiment.placement, experiment.jobs.front().workload.call->ranks, experiment.fabric);
-}
-
 }  // namespace orrery::study

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/config/tree.h"
-#include "core/ids.h"
 #include "core/units.h"
 #include "experiment/experiment.h"
 #include "workload/calls/operation.h"
@@ -29,8 +28,5 @@ struct MeasuredCall {
 // Reads the experiment. InputError; warnings go to `diagnostics`.
 experiment::Experiment read_call_experiment(const MeasuredCall& call, const ConfigFiles& files,
                                             Diagnostics& diagnostics);
-
-// The device of each rank that takes part.
-std::vector<DeviceId> devices_of_call(const experiment::Experiment& experiment);
 
 }  // namespace orrery::study

@@ -85,6 +85,34 @@ TEST_CASE("a call on some ranks leaves the others idle, and two calls share the 
   CHECK(both.jobs[1].together == both.jobs[1].alone);
 }
 
+TEST_CASE("shares say what goes from rank to rank of an all-to-all, and a skew draws them, as the options of its table do") {
+  constexpr std::string_view kSwitch =
+      "{device: a100-sxm-80gb, dims: [{topology: switch, size: 4, bandwidth: 1 GB/s, latency: 1 us}]}";
+  const auto finish = [&](std::string_view sizes) {
+    return run(fmt::format("cluster: {}\nworkload: {{collective: all_to_all, size: 1 MB{}}}\n", kSwitch, sizes))
+        .finish.time_since_epoch();
+  };
+  using namespace std::chrono_literals;
+  // Each rank sends its buffer of 1 MB to the next one, all at once: 1 ms after 1 us.
+  CHECK(finish(", shares: [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0]]") == 1001us);
+  // All buffers go to rank 0, whose own stays: 3 MB through its port.
+  CHECK(finish(", shares: [1, 0, 0, 0]") == 3001us);
+  CHECK(finish(", shares: [1, 1, 1, 1]") == finish(""));
+  const auto table = [&](const CollectiveQuestion& question) {
+    const workload::CallOperation all_to_all = workload::call_operation_named("all_to_all", "--op");
+    return study_collective(question, all_to_all, std::vector{Bytes(1'000'000)}, kFiles);
+  };
+  const std::string cluster(kSwitch);
+  CHECK(finish(", skew: 1, seed: 3") ==
+        table({.cluster = cluster, .skew = "1", .seed = "3"}).rows.front().time);
+  const CollectiveTable given = table({.cluster = cluster, .shares = "[4, 2, 1, 1]"});
+  CHECK(finish(", shares: [4, 2, 1, 1]") == given.rows.front().time);
+  REQUIRE(given.shares.has_value());
+  // Rank 0 gets 4 of each of the three others; on average a rank gets 3 * (4 + 2 + 1 + 1) / 4.
+  CHECK(given.shares->receiver == 0);
+  CHECK(given.shares->received == Approx(12 / 6.0));
+}
+
 TEST_CASE("a call that makes no sense is refused where it stands") {
   CHECK(has(error_of("collective: all_reduse, size: 1 GiB"), "did you mean 'all_reduce'?"));
   CHECK(has(error_of("collective: all_reduce"), "'all_reduce' needs a size\n  hint: size: 1 GiB"));
