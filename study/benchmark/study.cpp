@@ -24,7 +24,9 @@ struct Benchmark {
   Benchmark(const CollectiveQuestion& question, const workload::CallOperation& operation, Bytes size,
             const ConfigFiles& files, Diagnostics& diagnostics)
       : experiment(read_question(question, operation, files, diagnostics, size)),
-        devices(experiment::devices_of_call(experiment)) {}
+        devices(experiment::devices_of_call(experiment)) {
+    experiment.resolved = {};  // which every result would copy
+  }
 
   experiment::CallSource& call() { return *experiment.jobs.front().workload.call; }
   const experiment::CallSource& call() const { return *experiment.jobs.front().workload.call; }
