@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -17,6 +18,8 @@ namespace orrery::cli {
 namespace {
 
 constexpr std::string_view kOtherProgram = "orrery-study";
+// Variable by which the other program knows that it was handed to.
+constexpr const char* kHandedOver = "ORRERY_HANDED_OVER";
 // Hidden commands that write the whole command line down.
 constexpr std::array<std::string_view, 2> kWholeLine = {"completion", "man"};
 
@@ -40,7 +43,10 @@ void add_commands(CLI::App& app, Session& session) {
 }
 
 std::optional<std::string_view> command_of_another_program(std::span<char* const> words) {
-  if (has_all()) return std::nullopt;
+  if (has_all()) {
+    ::unsetenv(kHandedOver);  // what this process starts is not
+    return std::nullopt;
+  }
   const auto first = std::ranges::find_if(words.subspan(std::min<std::size_t>(words.size(), 1)),
                                           [](std::string_view word) { return !word.starts_with('-'); });
   if (first == words.end()) return std::nullopt;
@@ -57,6 +63,10 @@ void hand_over(std::string_view command, char* const* words) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", code);
   if (code) throw InputError({"/proc/self/exe"}, fmt::format("cannot be read: {}", code.message()));
   const std::string other = (self.parent_path() / kOtherProgram).string();
+  if (std::getenv(kHandedOver) != nullptr)
+    throw InputError({other}, fmt::format("has no 'orrery {}': it is the program 'orrery' by another name", command),
+                     "scripts/build builds it beside 'orrery'");
+  ::setenv(kHandedOver, "1", 1);
   ::execv(other.c_str(), words);
   throw InputError(
       {other},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The commands, in the order of the help. Two programs share the command line: `orrery` has the commands that answer
-// most questions and is built in a moment; it hands all others over to `orrery-study` beside it, which has every
-// command.
+// The commands, in the order of the help. Two programs share the command line: `orrery` has the commands that simulate an
+// experiment and compare several, and takes half the time to build; it hands all others over to `orrery-study` beside it,
+// which has every command.
 #pragma once
 
 #include <array>

@@ -31,7 +31,7 @@ void add_hidden_commands(CLI::App& app);
 struct SeedsRequest;
 // Runs `run --seeds`; returns the exit code (cli/seeds.h).
 using RunSeeds = int (*)(const SeedsRequest& request, const Session& session);
-// Without a function for it, this is not the program that is asked for seeds (cli/commands.h).
+// `run_seeds`: null in the program that hands `run --seeds` over (cli/commands.h).
 void add_run_command(CLI::App& app, Session& session, RunSeeds run_seeds);
 void add_compare_command(CLI::App& app, Session& session);
 void add_explain_command(CLI::App& app, Session& session);

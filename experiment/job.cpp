@@ -141,9 +141,9 @@ void check_reach(const Experiment& experiment, const ExperimentJob& job, const W
         fmt::format("'{}' connects the ranks of one node only, but of {}group {} rank {} is on node {}, rank {} on "
                     "node {}",
                     printable(group.exchange->library.name), source.call ? "" : "expert-parallel ",
-                    printable(group.name), index_of(first), node(first),
-                    index_of(*other), node(*other)),
-        source.call ? "dispatch: deepep, or fewer ranks" : "workload.experts.dispatch: deepep, or a smaller workload.parallel.expert");
+                    printable(group.name), index_of(first), node(first), index_of(*other), node(*other)),
+        source.call ? "dispatch: deepep, or fewer ranks"
+                    : "workload.experts.dispatch: deepep, or a smaller workload.parallel.expert");
   }
 }
 

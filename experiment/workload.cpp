@@ -153,7 +153,8 @@ void refuse_training_keys(Section& section, std::string_view replayed) {
   }
 }
 
-// Tells whether the library that dispatches tokens, in a part of the workload that has been read, reaches one node only.
+// Tells whether the library that dispatches tokens, in a part of the workload that has been read, reaches one node
+// only.
 bool dispatches_within_node(const Section& workload, std::string_view part) {
   const ConfigValue* experts = workload.value(part);
   const ConfigEntry* dispatch = experts == nullptr ? nullptr : experts->find("dispatch");

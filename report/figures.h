@@ -49,7 +49,7 @@ enum class FigureGroup : std::uint8_t {
   kWholeTraining,  // one with workload.tokens; in `training_run`
   kCall,           // one collective; at the top
   kProduct,        // one matrix product; at the top
-  kParts           // every job, from its parts; only by --print
+  kParts           // every job, from its parts; columns and --print, no key of its own
 };
 
 enum class FigureUnit : std::uint8_t {

@@ -35,7 +35,7 @@ struct LinkClassUse {
   double most = 0;              // utilisation of the busiest link
   std::string busiest;          // its name: "node1.nic0.up"
   double mean_utilisation = 0;  // bytes / (capacity * time), all as fast as the fastest
-  double overload = 0;          // most that a link carried over what it can while busy; above 1 where none is shared
+  double overload = 0;          // most bytes of a link over what it can carry while busy; above 1 where none is shared
 };
 
 // The link that needed longest for what it carried.

@@ -190,11 +190,11 @@ void add_shares(CLI::App& command, study::CollectiveQuestion& question) {
           .add_option("--shares", question.shares,
                       "all_to_all of uneven sizes: weights by receiver, or a row of them for each sender")
           ->type_name("FILE");
-  CLI::Option* skew =
-      command
-          .add_option("--skew", question.skew, "all_to_all of uneven sizes: receivers by Zipf's law, with this exponent")
-          ->type_name("X")
-          ->excludes(given);
+  CLI::Option* skew = command
+                          .add_option("--skew", question.skew,
+                                      "all_to_all of uneven sizes: receivers by Zipf's law, with this exponent")
+                          ->type_name("X")
+                          ->excludes(given);
   command.add_option("--seed", question.seed, "Who gets how much of --skew (default: the first rank most)")
       ->type_name("N")
       ->needs(skew);

@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/study/shipped.h"
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "core/files/input_files.h"
 #include "core/files/read_file.h"
@@ -98,9 +99,7 @@ double flops_per_token(const workload::ModelSpec& model, bool causal) {
 
 // The table of these parameters' memory, which the document gets, too.
 std::string memory_text(std::int64_t parameters, ModelJson& document) {
-  report::Table memory;
-  memory.column("precision", report::Table::Align::kLeft);
-  for (const char* heading : {"weights", "gradients", "optimizer", "total"}) memory.column(heading);
+  report::Table memory({"precision"}, {"weights", "gradients", "optimizer", "total"});
   for (const ParameterMemory& need : parameter_memory(parameters)) {
     const std::string precision(name_of(need.precision));
     memory.row(
@@ -218,10 +217,8 @@ std::vector<PlanText> common_plans(const workload::TransformerSpec& transformer)
 // The table of the plans that the model can be trained by; the document gets it, too.
 std::string plans_text(const ShownModel& model, const std::vector<PlanText>& plans, bool are_given,
                        const ConfigFiles& files, ModelJson& document) {
-  report::Table table;
-  table.column("GPU memory by plan", report::Table::Align::kLeft);
-  for (const char* heading : {"GPUs", "weights", "gradients", "optimizer", "activations", "total", "recomputed"})
-    table.column(heading);
+  report::Table table({"GPU memory by plan"},
+                      {"GPUs", "weights", "gradients", "optimizer", "activations", "total", "recomputed"});
   using workload::MemoryUse;
   for (const PlanText& plan : plans) {
     workload::TrainingSpec training;
@@ -269,12 +266,9 @@ Answer model_answer(const ShownModel& shown, const std::vector<PlanText>& plans,
   std::string text =
       fmt::format("{}: {} parameters, {} layers", printable(name), rounded_count(parameters), shape.layers);
   if (transformer != nullptr) text += sizes_text(*transformer, document);
-  report::Table parts;
-  parts.column("parameters", report::Table::Align::kLeft);
-  for (const char* heading : {"number", "share"}) parts.column(heading);
+  report::Table parts({"parameters"}, {"number", "share"});
   const auto add_part = [&](const std::string& part, std::int64_t count) {
-    parts.row({part, rounded_count(count),
-               fmt::format("{:.1f} %", 100 * static_cast<double>(count) / static_cast<double>(parameters))});
+    parts.row({part, rounded_count(count), percent_of(static_cast<double>(count), static_cast<double>(parameters))});
   };
   for (const workload::ParameterPart& part : workload::parameter_parts(model)) {
     add_part(part.name, part.count);

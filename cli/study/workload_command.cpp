@@ -18,17 +18,17 @@
 #include "core/files/read_file.h"
 #include "experiment/check.h"
 #include "experiment/job.h"
-#include "workload/tools/dump.h"
 #include "workload/chakra/file.h"
 #include "workload/import/format.h"
 #include "workload/import/goal/goal.h"
 #include "workload/import/kineto/kineto.h"
 #include "workload/import/layers/layers.h"
-#include "workload/traces/files.h"
+#include "workload/tools/dump.h"
 #include "workload/tools/inspect.h"
 #include "workload/tools/lint.h"
-#include "workload/traces/roles.h"
 #include "workload/tools/writer.h"
+#include "workload/traces/files.h"
+#include "workload/traces/roles.h"
 
 namespace orrery::cli {
 namespace {
@@ -211,12 +211,13 @@ void generate(const std::string& file, const Session& session) {
                                  printable(training->experts.dispatch.name)),
                      "write all-to-alls in its place: --set workload.experts.dispatch=all-to-all");
   if (source.call && (source.call->exchange || source.call->shares))
-    throw InputError({file},
-                     fmt::format("Chakra has no operation for {}",
-                                 source.call->shares ? "an all_to_all whose sizes differ from pair to pair"
-                                                     : "how this library exchanges tokens"),
-                     source.call->shares ? "leave workload.shares and workload.skew out"
-                                         : "write all-to-alls in its place: --set workload.exchange.dispatch=all-to-all");
+    throw InputError(
+        source.call->shares ? source.call->shares->where : Location{file},
+        fmt::format("Chakra has no operation for {}", source.call->shares
+                                                          ? "an all_to_all whose sizes differ from pair to pair"
+                                                          : "how this library exchanges tokens"),
+        source.call->shares ? "leave workload.shares and workload.skew out"
+                            : "write all-to-alls in its place: --set workload.exchange.dispatch=all-to-all");
   print_warnings(diagnostics.problems());
   take_folder(session.outputs);
   write_and_tell(generated.job, session.outputs, workload::TraceEach::kRank);
@@ -356,9 +357,10 @@ void add_out(CLI::App& command, Session& session) {
 
 void add_generate_command(CLI::App& workload, Session& session) {
   auto& experiment = session.keep<std::string>();
-  CLI::App& command = add_command(workload, "generate", "Write an experiment's training job as Chakra traces",
+  CLI::App& command = add_command(workload, "generate", "Write an experiment's job as Chakra traces",
                                   {"orrery workload generate job.yaml --nodes 4 --out traces"});
-  add_file(command, session, "experiment", experiment, "Experiment with a model to train").required();
+  add_file(command, session, "experiment", experiment, "Experiment with a model to train, or with a collective")
+      .required();
   add_out(command, session);
   add_experiment_options(command, session);
   command.callback([&] { generate(experiment, session); });

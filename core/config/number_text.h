@@ -9,7 +9,7 @@
 namespace orrery {
 
 inline constexpr double kDay = 86'400;          // seconds
-inline constexpr double kYear = 365.25 * kDay;  // likewise
+inline constexpr double kYear = 365.25 * kDay;  // seconds
 
 // "12.3 %"; "-" where there is no share. What rounds to 0 has no sign.
 std::string percent(double share, int decimals = 1);

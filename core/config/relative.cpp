@@ -118,7 +118,7 @@ ConfigValue* default_value(ConfigValue& root, std::string_view path, const Locat
 }  // namespace
 
 std::optional<std::string_view> factor_of(std::string_view text) {
-  if (looks_like_path(text)) return std::nullopt;
+  if (looks_like_path(text) || text.ends_with(".csv")) return std::nullopt;
   if (text.size() < 2 || text[0] != 'x' || !(is_digit(text[1]) || text[1] == '.' || text[1] == '-'))
     return std::nullopt;
   return text.substr(1);

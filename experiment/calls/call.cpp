@@ -31,7 +31,7 @@ void read_size(Section& section, CallSource& call) {
   const auto size = section.maybe<Bytes>("size", kSize);
   const bool carries = call.operation.size != workload::CallSize::kNone;
   if (size) call.size = *size;
-  if (section.has("size") == carries) return;
+  if (section.has("size") == carries || !section.sound()) return;
   if (carries)
     section.error("", fmt::format("'{}' needs a size", call.operation.name), "size: 1 GiB");
   else
@@ -133,13 +133,24 @@ void read_tokens(Section& section, Tokens& tokens) {
                   "write as many groups as hold them, and no more than there are");
 }
 
+// Rows that a rank sends, or that it gathers from all.
+Int128 rows_of(const Tokens& tokens, std::uint32_t ranks) {
+  const bool gathers = tokens.library.kind == DispatchKind::kAllGather;
+  return Int128{tokens.tokens} * (gathers ? std::int64_t{ranks} : tokens.routing.experts_per_token);
+}
+
+// True if the bytes of all ranks cannot be counted; a value has 8 bytes at most.
+bool too_many_bytes(const Tokens& tokens, std::uint32_t ranks) {
+  return rows_of(tokens, ranks) * tokens.hidden > (Int128{1} << 59) / ranks;
+}
+
 // Fills in what goes over the network, by the library's kind of exchange.
 void take_exchange(const Tokens& tokens, CallSource& call) {
   const bool is_dispatch = tokens.way == Tokens::Way::kDispatch;
   const bool gathers = tokens.library.kind == DispatchKind::kAllGather;
   const char* operation = !gathers ? "all_to_all" : is_dispatch ? "all_gather" : "reduce_scatter";
   call.operation = workload::call_operation_named(operation, "exchange");
-  const std::int64_t rows = tokens.tokens * (gathers ? std::int64_t{call.ranks} : tokens.routing.experts_per_token);
+  const auto rows = static_cast<std::int64_t>(rows_of(tokens, call.ranks));
   call.size = workload::token_rows(rows, tokens.hidden, tokens.precision);
   if (tokens.library.kind == DispatchKind::kCopies) call.exchange = TokenExchange{tokens.library, tokens.routing};
 }
@@ -157,6 +168,9 @@ CallSource read_exchange(Section& section, const JobMachine& machine) {
   if (machine.is_known && tokens.routing.experts % call.ranks != 0)
     section.error("exchange", fmt::format("{} experts on {} ranks", tokens.routing.experts, call.ranks),
                   "write a number of ranks that divides the experts: ranks: N");
+  else if (machine.is_known && too_many_bytes(tokens, call.ranks))
+    section.error("exchange", "the tokens of all ranks are together more than 2^62 bytes",
+                  "write fewer tokens, a smaller 'hidden', or fewer experts of a token");
   else
     take_exchange(tokens, call);
   return call;
@@ -166,7 +180,8 @@ CallSource read_product(Section& section, const JobMachine& machine) {
   CallSource call{"product"};
   ProductCall& product = call.product.emplace();
   section.section(
-      "product", "one matrix product C[m][n] = A[m][k] * B[k][n] that every rank computes. Example: `{m: 8192, n: 8192, k: 8192}`",
+      "product",
+      "one matrix product C[m][n] = A[m][k] * B[k][n] that every rank computes. Example: `{m: 8192, n: 8192, k: 8192}`",
       [&](Section& s) {
         constexpr Range kSize{1, std::int64_t{1} << 24};
         workload::Gemm& gemm = product.gemm;
@@ -193,13 +208,18 @@ constexpr std::array kCallKinds = {
 constexpr std::string_view kCollectives = "'collective'";
 constexpr std::string_view kAllCalls = "'collective', 'exchange' or 'product'";
 // Names the keys beside the kind's own, and the kinds that have them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kCallKeys = {{
+struct CallKey {
+  std::string_view key;
+  std::string_view owners;
+  std::string_view operation = "all_reduce";  // one that takes it
+};
+constexpr std::array<CallKey, 6> kCallKeys = {{
     {"size", kCollectives},
     {"ranks", kAllCalls},
     {"ranks_per_node", kAllCalls},
-    {"shares", kCollectives},
-    {"skew", kCollectives},
-    {"seed", kCollectives},
+    {"shares", kCollectives, "all_to_all"},
+    {"skew", kCollectives, "all_to_all"},
+    {"seed", kCollectives, "all_to_all"},
 }};
 
 }  // namespace
@@ -213,11 +233,11 @@ const CallKind* call_kind_named(std::string_view key) {
 
 void refuse_call_keys(Section& workload, std::string_view replayed) {
   const bool is_call = call_kind_named(replayed) != nullptr;
-  for (const auto& [key, owners] : kCallKeys) {
+  for (const auto& [key, owners, operation] : kCallKeys) {
     workload.know(key);
     if (replayed == "collective" || (is_call && owners == kAllCalls) || !workload.has(key)) continue;
     workload.error(key, fmt::format("'{}' belongs to {}", key, owners),
-                   "leave it out, or write collective: all_reduce");
+                   fmt::format("leave it out, or write collective: {}", operation));
   }
 }
 

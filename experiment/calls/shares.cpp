@@ -39,7 +39,7 @@ ConfigValue value_at(ConfigValue::Kind kind, Location where, std::string_view te
 // Reads a line as a list; a file of one line is that one.
 ConfigValue read_share_csv(const std::string& path) {
   ConfigValue rows = value_at(ConfigValue::Kind::kList, {path});
-  const std::string text = read_text(path);
+  const std::string text = read_text(path, {.kind = InputKind::kConfiguration});
   CsvLines lines(text);
   while (const std::optional<CsvLine> line = lines.next()) {
     const std::vector<CsvCell> cells = line->cells();
@@ -73,8 +73,9 @@ class ShareReader {
   // Returns harmless weights after an error.
   Weights read(const ConfigValue& value) {
     if (value.kind != ConfigValue::Kind::kList) {
-      diagnostics_.error(value.where, fmt::format("{} where shares are expected", kind_name(value.kind)),
-                         "write a list, [4, 2, 1, 1], a list of such lists, or the name of a .yaml or .csv file with one");
+      diagnostics_.error(
+          value.where, fmt::format("{} where shares are expected", kind_name(value.kind)),
+          "write a list, [4, 2, 1, 1], a list of such lists, or the name of a .yaml or .csv file with one");
       return {};
     }
     const bool is_matrix =
@@ -187,17 +188,18 @@ void spell_out_shares(Section& workload) {
 
 std::optional<UnevenShares> read_shares(Section& workload, const workload::CallOperation& operation,
                                         std::uint32_t ranks) {
-  const ConfigValue* given = workload.raw(
-      "shares", "list of shares | list of such lists | file", "optional",
-      "with `collective: all_to_all` of the fixed library: sizes that differ: weights by receiver, or a row of them for "
-      "each sender, of which a rank's own stays where it is; written out, or the path of a YAML or CSV file, relative to "
-      "the file that names it. Example: `[4, 2, 1, 1]`");
+  const ConfigValue* given = workload.raw("shares", "list of shares | list of such lists | file", "optional",
+                                          "with `collective: all_to_all` of the fixed library: sizes that differ: "
+                                          "weights by receiver, or a row of them for "
+                                          "each sender, of which a rank's own stays where it is; written out, or the "
+                                          "path of a YAML or CSV file, relative to "
+                                          "the file that names it. Example: `[4, 2, 1, 1]`");
   const auto skew = workload.maybe<double>(
       "skew",
       "in place of `shares`: what receivers get of every sender falls by Zipf's law with this exponent, 0 to 4");
-  const auto seed =
-      WholeNumber("seed", "with `skew`: who gets how much is drawn; without it the first rank gets most", {0, INT64_MAX})
-          .maybe(workload);
+  const auto seed = WholeNumber("seed", "with `skew`: who gets how much is drawn; without it the first rank gets most",
+                                {0, INT64_MAX})
+                        .maybe(workload);
   const std::string_view key = workload.has("shares") ? "shares" : "skew";
   check_keys(workload, key, skew);
   if (ranks == 0 || !workload.has(key) || !workload.sound()) return std::nullopt;
@@ -209,10 +211,10 @@ std::optional<UnevenShares> read_shares(Section& workload, const workload::CallO
   };
   if (operation.kind != CollectiveKind::kAllToAll)
     return refuse(fmt::format("every rank has as much in {}; sizes of all_to_all may differ", operation.name),
-                  "leave it out, or call all_to_all");
+                  "leave it out, or call all_to_all: `collective: all_to_all`, --op all_to_all");
   if (ranks > kMostRanks)
     return refuse(fmt::format("{} ranks; sizes may differ among at most {}", ranks, kMostRanks),
-                  "take fewer nodes, or fewer ranks of each");
+                  "take fewer: `nodes` and `ranks_per_node`, --nodes and --gpus-per-node");
   Weights weights = given != nullptr ? ShareReader(ranks, diagnostics).read(*given) : drawn_weights(*skew, seed, ranks);
   if (!workload.sound()) return std::nullopt;
   if (!reduce(weights)) return refuse("the shares have too many digits", "write smaller or rounder numbers");
@@ -227,13 +229,14 @@ std::string name_with_window(const collectives::Algorithm& algorithm) {
   return fmt::format("{}{}", algorithm.name, algorithm.window ? fmt::format("{}", *algorithm.window) : "");
 }
 
-// The algorithm is one for all ranks: they are one logical ring.
+// Gives the all-to-all these sizes. Its algorithm is one for all ranks, which are one logical ring.
 void take_shares(const UnevenShares& shares, std::uint32_t ranks, const Location& named,
                  system::CollectiveOptions& options, Diagnostics& diagnostics) {
   constexpr auto kKind = static_cast<std::size_t>(CollectiveKind::kAllToAll);
   if (options.nccl)
-    return diagnostics.error(shares.where, "NCCL's all-to-all is simulated as one whole, with equal sizes",
-                             "take the other library, collectives.library: fixed, which sends message by message");
+    return diagnostics.error(
+        shares.where, "NCCL's all-to-all is simulated as one whole, with equal sizes",
+        "take the other library, which sends message by message: `collectives.library: fixed`, --library fixed");
   if (!options.tables[kKind].empty())
     return diagnostics.error(shares.where, "the algorithm of a file is for equal sizes", "leave the file out");
   std::vector<collectives::Algorithm>& algorithms = options.algorithms[kKind];
@@ -242,7 +245,7 @@ void take_shares(const UnevenShares& shares, std::uint32_t ranks, const Location
   for (const collectives::Algorithm& one : algorithms)
     if (name_with_window(one) != name)
       return diagnostics.error(named, "an all-to-all of sizes that differ runs over all dimensions as one",
-                               fmt::format("name one algorithm: {}", name));
+                               fmt::format("give every dimension the same, [{0}, {0}], or name one with --algo: direct, pairwise", name));
   try {
     options.tables[kKind] = {std::make_shared<const collectives::MessageTable>(
         collectives::uneven_exchange(algorithms.front(), name, ranks, shares.weights))};

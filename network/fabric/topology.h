@@ -3,7 +3,7 @@
 // message goes. Everything is computed from the size, nothing is stored, so an instance of a million members costs no
 // memory.
 //
-// A topology is one .cpp without a header plus one line in the table of topology_table.cpp.
+// A topology is one .cpp without a header plus one line in the table of topologies/table.cpp.
 #pragma once
 
 #include <algorithm>

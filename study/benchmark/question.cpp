@@ -35,15 +35,20 @@ std::optional<ConfigValue> written_out(const std::string& cluster) {
   return value;
 }
 
-// Refuses another cluster or call than the options name, in the answer, too; parts of the cluster may be set.
+// Refuses another cluster, call or place of ranks than the options name, in the answer, too, and keys that no call
+// looks at; parts of the cluster may be set.
 void refuse_other_job(const std::string& setting) {
   const std::string_view key = std::string_view(setting).substr(0, setting.find('='));
   if (key == "cluster" && key.size() < setting.size())
     throw InputError({"--set " + printable(setting)}, "the cluster is the one that --cluster names",
                      fmt::format("write --cluster {}", printable(setting.substr(key.size() + 1))));
-  if (const std::string_view first = key.substr(0, key.find_first_of(".[")); first == "workload" || first == "jobs")
-    throw InputError({"--set " + printable(setting)}, "the workload is the call that --op names",
-                     "give its options: -b, --gpus-per-node, --shares, --skew, --seed");
+  const std::string_view first = key.substr(0, key.find_first_of(".["));
+  if (first == "workload" || first == "jobs")
+    throw InputError({"--set " + printable(setting)}, "the workload is one call",
+                     "leave it out; options name the call");
+  if (first == "placement" || first == "memory" || first == "reliability")
+    throw InputError({"--set " + printable(setting)}, fmt::format("one call has no {}", first),
+                     "leave it out, or write the experiment and run it: workload: {collective: all_reduce}");
 }
 
 // "LL,Simple" as the configuration has it: a list of words in lower case.
@@ -73,10 +78,6 @@ ConfigValue configuration_of(const CollectiveQuestion& question, const workload:
   set("workload.collective", "--cluster", std::string(operation.name));
   if (operation.size != workload::CallSize::kNone) set("workload.size", "-b", fmt::format("{} B", size.count()));
   set("workload.ranks_per_node", "--gpus-per-node", question.devices_per_node);
-  if (!question.shares.empty())
-    set_value(root, "workload.shares", parse_option(question.shares, "--shares", diagnostics), files, diagnostics);
-  set("workload.skew", "--skew", question.skew);
-  set("workload.seed", "--seed", question.seed);
   const std::string origin = cluster_origin(question.cluster);
   for (const std::string& setting : question.settings) {
     refuse_other_job(setting);
@@ -88,6 +89,19 @@ ConfigValue configuration_of(const CollectiveQuestion& question, const workload:
     set_value(root, "collectives.proto", list_of("--proto", question.protocol), files, diagnostics);
   diagnostics.throw_if_errors();
   return root;
+}
+
+// Sizes that differ from pair to pair. Set last: with NCCL, which is the library until the algorithm is known, they
+// would be refused.
+void set_shares(ConfigValue& root, const CollectiveQuestion& question, const ConfigFiles& files,
+                Diagnostics& diagnostics) {
+  if (!question.shares.empty())
+    set_value(root, "workload.shares", parse_option(question.shares, "--shares", diagnostics), files, diagnostics);
+  if (!question.skew.empty())
+    set_value(root, "workload.skew", option_value("--skew", question.skew), files, diagnostics);
+  if (!question.seed.empty())
+    set_value(root, "workload.seed", option_value("--seed", question.seed), files, diagnostics);
+  diagnostics.throw_if_errors();
 }
 
 // A choice that there is none of where ranks send single messages.
@@ -186,8 +200,10 @@ experiment::Experiment read_question(const CollectiveQuestion& question, const w
   const std::string origin = cluster_origin(question.cluster);
   ConfigValue root = configuration_of(question, operation, size, files, diagnostics);
   if (!question.algorithm_file.empty()) set_file(root, question, operation, files, diagnostics);
-  if (question.algorithm.empty())
+  if (question.algorithm.empty()) {
+    set_shares(root, question, files, diagnostics);
     return experiment::read_experiment(origin, std::move(root), files, diagnostics);
+  }
   // The library and the number of dimensions are known only after reading everything; the second reading reports
   // warnings.
   Diagnostics first_reading;
@@ -203,6 +219,7 @@ experiment::Experiment read_question(const CollectiveQuestion& question, const w
     set_value(root, fmt::format("collectives.algorithms.{}", name_of(*operation.kind)), std::move(names), files,
               diagnostics);
   }
+  set_shares(root, question, files, diagnostics);
   return experiment::read_experiment(origin, std::move(root), files, diagnostics);
 }
 

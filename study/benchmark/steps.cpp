@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t kMostDrawn = 64;  // more than that, nobody reads
 
-void check_question(const workload::CallOperation& operation, const experiment::Experiment& experiment, std::size_t ranks) {
+void check_question(const workload::CallOperation& operation, const experiment::Experiment& experiment,
+                    std::size_t ranks) {
   if (!operation.kind)
     throw InputError({"--steps"}, fmt::format("{} has no steps: each rank sends one message", operation.name),
                      "leave --steps out");
@@ -110,8 +111,7 @@ CollectiveSteps steps(const CollectiveQuestion& question, const workload::CallOp
   Diagnostics ignored;
   const experiment::Experiment experiment = read_question(question, operation, files, ignored, size);
   const experiment::CallSource& call = *experiment.jobs.front().workload.call;
-  if (call.shares)
-    throw InputError({"--steps"}, "steps are those of equal sizes", "leave --shares and --skew out");
+  if (call.shares) throw InputError({"--steps"}, "steps are those of equal sizes", "leave --shares and --skew out");
   const std::vector<DeviceId> devices = experiment::devices_of_call(experiment);
   check_question(operation, experiment, devices.size());
   check_collective(question, operation, {&size, 1}, files);
@@ -123,12 +123,8 @@ CollectiveSteps steps(const CollectiveQuestion& question, const workload::CallOp
   const std::vector<network::LogicalDimension> dimensions =
       system::collective_dimensions(experiment.fabric, options.logical_dimensions);
   const auto chosen = system::choose_algorithms(*operation.kind, options, *plan.layout, dimensions);
-  CollectiveSteps steps{cluster_title(question.cluster),
-                        std::string(operation.name),
-                        call.ranks,
-                        size,
-                        plan.chunks,
-                        {}};
+  CollectiveSteps steps{
+      cluster_title(question.cluster), std::string(operation.name), call.ranks, size, plan.chunks, {}};
   for (std::size_t number = 0; number < plan.phases.size(); ++number) {
     StepPhase phase = phase_of(plan, number);
     const std::uint32_t dimension = plan.layout->cuboid ? plan.layout->dimensions[plan.phases[number].phase.axis] : 0;
@@ -153,8 +149,8 @@ std::string heading_of(const CollectiveSteps& steps, std::size_t number) {
 
 }  // namespace
 
-CollectiveSteps collective_steps(const CollectiveQuestion& question, const workload::CallOperation& operation, Bytes size,
-                                 const ConfigFiles& files) {
+CollectiveSteps collective_steps(const CollectiveQuestion& question, const workload::CallOperation& operation,
+                                 Bytes size, const ConfigFiles& files) {
   try {
     return steps(question, operation, size, files);
   } catch (const InputError& error) {
@@ -168,9 +164,7 @@ std::string steps_text(const CollectiveSteps& steps) {
   if (steps.chunks > 1) text += fmt::format(", in {} parts one behind the other; this is the first", steps.chunks);
   text += "\n";
   for (std::size_t number = 0; number < steps.phases.size(); ++number) {
-    report::Table table;
-    for (const char* heading : {"round", "from", "to", "bytes"}) table.column(heading);
-    for (const char* heading : {"receiver", "chunks"}) table.column(heading, report::Table::Align::kLeft);
+    report::Table table({}, {"round", "from", "to", "bytes"}, {"receiver", "chunks"});
     for (const StepMessage& message : steps.phases[number].messages)
       table.row({fmt::format("{}", message.round), message.from, message.to, fmt::format("{}", message.bytes.count()),
                  message.is_added ? "adds" : "copies", fmt::format("{}", fmt::join(message.chunks, " "))});

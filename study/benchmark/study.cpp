@@ -31,7 +31,7 @@ struct Benchmark {
   experiment::CallSource& call() { return *experiment.jobs.front().workload.call; }
   const experiment::CallSource& call() const { return *experiment.jobs.front().workload.call; }
 
-  // Simulates the call of one size; `what` it is called in progress.
+  // Simulates the call of one size. `what`: its name in reports of progress.
   report::Result run(Bytes size, const std::string& what, const experiment::RunProgress& progress) {
     call().size = size;
     Diagnostics ignored;  // a table has warnings of its own

@@ -157,8 +157,8 @@ class DataReader {
     return known->second;
   }
 
-  void add_benchmark(const CollectiveQuestion& machine, const NcclTable& table, const workload::CallOperation& operation,
-                     const Location& where) {
+  void add_benchmark(const CollectiveQuestion& machine, const NcclTable& table,
+                     const workload::CallOperation& operation, const Location& where) {
     Diagnostics reading;
     const experiment::Experiment experiment = read_question(machine, operation, files_, reading);
     for (const Problem& problem : reading.problems()) note(problem.where, problem.message, problem.hint);

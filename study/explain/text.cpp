@@ -15,7 +15,7 @@ namespace {
 
 using report::kRight;
 
-constexpr std::size_t kMostResources = 9, kMostChanges = 6;  // of a screen
+constexpr std::size_t kMostResources = 9, kMostChanges = 6;  // rows of tables that fit on one screen
 constexpr double kLeast = 0.0005;  // share of the time that is worth a mention
 
 // Share of the present time that a variant saves; empty if it was not simulated.

@@ -110,6 +110,8 @@ std::vector<std::string> likely_names(const Sweep& sweep) {
   std::vector<std::string> names = sweep.axis_names();
   for (const report::Figure* figure : report::keyed_figures()) names.emplace_back(figure->column_name());
   std::ranges::copy(point_columns(), std::back_inserter(names));
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());  // columns of that name
   return names;
 }
 

@@ -250,6 +250,11 @@ def check_alone(program, checks):
         half = subprocess.run([alone, *flags()], cwd=folder, capture_output=True, text=True, check=False)
         checks.check(half.returncode == 2 and "orrery-study: error: has 'orrery astra-sim', and cannot be started: No such file"
                      in half.stderr and not half.stdout, "a command whose program is not there says so", half.stderr)
+        os.symlink(alone, Path(folder, "orrery-study"))
+        itself = subprocess.run([alone, *flags()], cwd=folder, capture_output=True, text=True, check=False, timeout=20)
+        checks.check(itself.returncode == 2 and "is the program 'orrery' by another name" in itself.stderr,
+                     "a command is not handed to the same program for ever", itself.stderr)
+        Path(folder, "orrery-study").unlink()
         shutil.copy(f"{program.path}-study", folder)
         environment = {name: value for name, value in os.environ.items() if name != "ORRERY_CONFIGS"}
         run = subprocess.run([alone, *flags()], cwd=folder, env=environment, capture_output=True, text=True, check=False)

@@ -469,6 +469,8 @@ CALLS = [
          "  - {name: b, workload: {collective: all_to_all, size: 1 MiB, ranks: 8}}\n",
          "job.yaml:5:73: error: sizes that differ are those of an only job"),
     call("size: 1 GiB", "'size' belongs to 'collective'"),
+    call("exchange: {tokens: 1073741824, hidden: 1048576, experts: 1048576, experts_per_token: 1048576}",
+         "the tokens of all ranks are together more than 2^62 bytes", "write fewer tokens"),
     call("exchange: {tokens: 1, hidden: 4096, experts: 63, experts_per_token: 4}", "63 experts on 16 ranks", "ranks: N"),
     call("exchange: {tokens: 1, hidden: 4096, experts: 16, experts_per_token: 17}", "a token goes to 17 of 16 experts"),
     call("exchange: {tokens: 1, hidden: 4096, experts: 16, experts_per_token: 2, groups: 3}", "16 experts in 3 groups"),

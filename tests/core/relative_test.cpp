@@ -101,3 +101,10 @@ TEST_CASE("a range that leads nowhere is refused") {
   CHECK(range("0", "1", "2").front().find("no value from") != std::string::npos);
   CHECK(range("1", "1e9", "1.0001").front().find("more than 1000 values") != std::string::npos);
 }
+
+TEST_CASE("a factor is an x and a number, the name of a file is none") {
+  CHECK(factor_of("x2") == "2");
+  CHECK(!factor_of("x2.csv"));
+  CHECK(!factor_of("x2/rank.yaml"));
+  CHECK(!factor_of("xtime"));
+}

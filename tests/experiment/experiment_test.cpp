@@ -195,7 +195,7 @@ TEST_CASE("places that share a chapter of the documents take the same keys") {
     if (documented.name != key.path)
       names[documented.chapter][documented.place].insert(fmt::format("{}: {}", documented.name, key.meaning));
   }
-  CHECK(names.size() == 4);
+  CHECK(names.size() == 6);
   for (const auto& [chapter, places] : names)
     for (const auto& [place, of_place] : places) {
       INFO(chapter << " at " << place);
@@ -217,7 +217,7 @@ TEST_CASE("keys of a model to train, and of a collective, say so beside traces")
   const std::string start = "workload.";
   const std::set<std::string> others = {"chakra", "profile", "layers", "goal", "symmetric",
                                        "precision", "collective", "exchange", "product"};
-  const std::set<std::string> of_call = {"size", "ranks", "ranks_per_node"};
+  const std::set<std::string> of_call = {"size", "ranks", "ranks_per_node", "shares", "skew", "seed"};
   std::size_t refused = 0;
   for (const KeyDescription& key : describe_configuration(kFiles)) {
     const std::string name = key.path.starts_with(start) ? key.path.substr(start.size()) : std::string();

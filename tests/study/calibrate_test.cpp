@@ -292,6 +292,7 @@ TEST_CASE("every shipped cluster with figures for NCCL can be written and read a
     CollectiveQuestion question{.cluster = name, .library = "nccl"};
     Diagnostics diagnostics;
     const workload::CallOperation operation = workload::call_operation_named("all_reduce", "--op");
+    if (name == "cerebras-swarmx") question.nodes = "2";  // one device a node
     const Experiment experiment = read_question(question, operation, kFiles, diagnostics);
     Calibration calibration;
     calibration.data.cluster = experiment.resolved.find("cluster")->value;

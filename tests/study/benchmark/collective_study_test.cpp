@@ -200,7 +200,7 @@ TEST_CASE("a question that cannot be answered names its option") {
             "direct cannot be chosen"));
   CHECK(error_of({.cluster = "dgx-a100", .nodes = "2", .devices_per_node = "4", .algorithm = "ring"}).empty());
   CHECK(has(error_of({.cluster = "dgx-a100", .settings = {"workload.model=gpt"}}),
-            "the workload is the call that --op names"));
+            "the workload is one call"));
 }
 
 TEST_CASE("a network that does not share its links warns of times that are too good") {
