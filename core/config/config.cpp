@@ -307,7 +307,8 @@ void Section::overruled(std::string_view key, const std::string& by, const Locat
 void Section::warn_of_idle(const ConfigEntry& entry, const std::string& path, const std::string& reason,
                            const std::string& remedy, IdleWarning warning) {
   const auto is_told = [&](const Location& where) {
-    return is_setting(where) || (warning == IdleWarning::kOwnFile && context_->is_own(where));
+    const bool is_own = context_->is_own(where) || where.file.starts_with("--");  // an option's value
+    return is_setting(where) || (warning == IdleWarning::kOwnFile && is_own);
   };
   if (!entry.defaulted.empty()) return;
   if (is_told(entry.value.where) || is_told(entry.where))

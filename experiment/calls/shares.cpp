@@ -168,6 +168,9 @@ void check_keys(Section& section, std::string_view key, std::optional<double> sk
     section.error("skew",
                   fmt::format("invalid exponent '{}' of Zipf's law", printable(section.value("skew")->scalar, 40)),
                   "write a number from 0 (all alike) to 4");
+  if (skew == 0.0)
+    section.idle("seed", "with skew 0 every receiver gets as much", "write skew: 1, or leave it out",
+                 IdleWarning::kOwnFile);
 }
 
 }  // namespace

@@ -113,6 +113,21 @@ def check_software(program, checks, folder):
     checks.check(later == first, "that of the cluster in the end, in whatever order", (later, first))
 
 
+def check_even_skew(program, checks, folder):
+    """Who gets how much is drawn, but all get the same."""
+    job = "cluster: dgx-a100\nnodes: 1\ncollectives: {library: fixed}\nworkload: {collective: all_to_all, size: 1 MiB, skew: %s, seed: 2}\n"
+    said = []
+    for skew in ("0", "1"):
+        (folder / "uneven.yaml").write_text(job % skew)
+        said.append(program.run(["run", "uneven.yaml"], folder).stderr)
+    reason = "with skew 0 every receiver gets as much"
+    checks.check("uneven.yaml:4:" in said[0] and "seed" in said[0] and reason in said[0], "a seed of even sizes", said[0])
+    checks.check(reason not in said[1], "a seed of sizes that differ", said[1])
+    options = program.run(["collective", "--cluster", "dgx-a100", "--nodes", "1", "--op", "all_to_all", "--library", "fixed",
+                           "-b", "1M", "--skew", "0", "--seed", "3"], folder)
+    checks.check(options.code == 0 and "--seed" in options.stderr and reason in options.stderr, "as options", options.stderr)
+
+
 def check_sweep_view(program, checks, folder):
     (folder / "bad.yaml").write_text(SWEEP.format(key="workload.batch.micro", values="1, 2") +
                                      "sort: nope\nwhere: [nopee > 3]\n")
@@ -127,7 +142,8 @@ def main():
     with scratch_folder() as name:
         folder = Path(name)
         (folder / "job.yaml").write_text(SMALL_JOB)
-        for check in (check_capped, check_capped_in_part, check_uncrossed, check_overruled, check_software, check_sweep_view):
+        for check in (check_capped, check_capped_in_part, check_uncrossed, check_overruled, check_software, check_sweep_view,
+                      check_even_skew):
             check(program, checks, folder)
     return checks.exit_code()
 
