@@ -25,13 +25,16 @@ using Json = nlohmann::ordered_json;
 // The keys of one map, in the order of their declarations.
 struct Node {
   std::vector<const KeyDescription*> declared;  // of this key; several where other keys decide what it holds
-  std::vector<std::pair<std::string, Node>> keys;
-  std::vector<Node> element;   // of a list of maps; one or none
-  std::vector<Node> free_key;  // behind any key; one or none
+  std::vector<std::string> names;               // of its keys
+  std::vector<Node> keys;                       // as many, in the same order
+  std::vector<Node> element;                    // of a list of maps; one or none
+  std::vector<Node> free_key;                   // behind any key; one or none
 
   Node& at(const std::string& key) {
-    const auto found = std::ranges::find(keys, key, &std::pair<std::string, Node>::first);
-    return found != keys.end() ? found->second : keys.emplace_back(key, Node{}).second;
+    const auto found = std::ranges::find(names, key);
+    if (found != names.end()) return keys[static_cast<std::size_t>(found - names.begin())];
+    names.push_back(key);
+    return keys.emplace_back();
   }
   Node& only(std::vector<Node>& part) { return part.empty() ? part.emplace_back() : part.front(); }
 };
@@ -147,7 +150,9 @@ Json schema_of(const Node& node, bool is_whole);
 Json map_schema(const Node& node, bool is_whole) {
   Json schema = {{"type", "object"}};
   Json required = Json::array();
-  for (const auto& [name, key] : node.keys) {
+  for (std::size_t i = 0; i < node.keys.size(); ++i) {
+    const std::string& name = node.names[i];
+    const Node& key = node.keys[i];
     schema["properties"][name] = schema_of(key, is_whole);
     if (is_whole && !key.declared.empty() && std::ranges::all_of(key.declared, [](const KeyDescription* one) {
           return one->fallback == "required" && !one->is_conditional;

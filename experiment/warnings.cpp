@@ -126,7 +126,8 @@ void warn_of_idle_roofline(const Experiment& experiment, const workload::Job& jo
 // Warns where a node is perturbed that no rank runs on.
 void warn_of_idle_nodes(const Experiment& experiment, std::span<const DeviceId> placement, Diagnostics& diagnostics) {
   for (const auto& [node, perturbed] : experiment.simulation.perturbation.nodes)
-    if (std::ranges::none_of(placement, [&](DeviceId d) { return network::node_of(experiment.fabric, d) == node; }))
+    if (std::ranges::none_of(placement,
+                             [&, node = node](DeviceId d) { return network::node_of(experiment.fabric, d) == node; }))
       diagnostics.warning(perturbed.where, fmt::format("no rank runs on node {}: this changes nothing", node),
                           "`placement` says which devices ranks run on");
 }

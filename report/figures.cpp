@@ -330,8 +330,8 @@ constexpr auto kFigures = std::to_array<Figure>({
 // Prefixes of paths in the document of a run, by FigureGroup.
 constexpr std::array<std::string_view, 8> kPlaces = {"", "", "", "memory.", "training_run.", "", "", ""};
 // Names of units, by FigureUnit.
-constexpr std::array<std::string_view, 10> kUnits = {"s",        "days",      "share", "B", "TFLOP/s",
-                                                     "tokens/s", "samples/s", "GB/s",  "",  "text"};
+constexpr std::array<std::string_view, 10> kUnitNames = {"s",        "days",      "share", "B", "TFLOP/s",
+                                                         "tokens/s", "samples/s", "GB/s",  "",  "text"};
 // Names of directions, by Better.
 constexpr std::array<std::string_view, 3> kBetter = {"", "less", "more"};
 
@@ -381,9 +381,12 @@ std::string Figure::full_path() const {
 }
 
 FigureSource figure_source(const Result& result) {
-  FigureSource source{iteration_time(result), result.training ? &*result.training : nullptr,
+  FigureSource source{iteration_time(result),
+                      result.training ? &*result.training : nullptr,
                       result.call ? &*result.call : nullptr,
-                      result.product ? &*result.product : nullptr, mean_parts(result), shares_of(result.links)};
+                      result.product ? &*result.product : nullptr,
+                      mean_parts(result),
+                      shares_of(result.links)};
   for (Part& part : source.parts) part.seconds /= static_cast<double>(result.iterations);
   return source;
 }
@@ -471,7 +474,7 @@ Json figures_json() {
   return list;
 }
 
-std::string_view name_of(FigureUnit unit) { return kUnits[static_cast<std::size_t>(unit)]; }
+std::string_view name_of(FigureUnit unit) { return kUnitNames[static_cast<std::size_t>(unit)]; }
 
 std::string_view name_of(Better better) { return kBetter[static_cast<std::size_t>(better)]; }
 

@@ -456,8 +456,8 @@ class JobLoader {
 }  // namespace
 
 std::string_view name_of(Dependencies dependencies) {
-  constexpr std::array<std::string_view, 3> kNames = {"both", "data", "ctrl"};
-  return kNames[static_cast<std::size_t>(dependencies)];
+  constexpr std::array<std::string_view, 3> kDependencyNames = {"both", "data", "ctrl"};
+  return kDependencyNames[static_cast<std::size_t>(dependencies)];
 }
 
 std::string choice_of(TraceReader reader, std::string_view key, std::string_view value) {
