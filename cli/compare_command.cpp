@@ -18,6 +18,7 @@
 #include "experiment/run.h"
 #include "report/critical_path.h"
 #include "study/compare/compare.h"
+#include "study/interval/kinds.h"
 
 namespace orrery::cli {
 namespace {
@@ -104,9 +105,16 @@ void compare(const CompareOptions& options, const Session& session) {
     if (!experiment::is_result(experiment, session.files)) experiment::refuse_other_kinds(experiment, session.files);
   }
   session.outputs.check();
+  std::vector<std::optional<study::RunKind>> kinds;  // of jobs that published runs are comparable with
   const auto request_of = [&](const Side& side) {
     return experiment::RunRequest{side.experiment, side.settings, true, session.allow_oom};
   };
+  const auto note_kind = [&](const std::string& file, const experiment::Experiment& read) {
+    kinds.push_back(study::job_kind(read));
+    const auto recorded = experiment::load_recorded_run(file, session.files);
+    if (!study::key_by_hand(read, session.files, recorded).empty()) kinds.back().reset();
+  };
+  const std::vector<study::MeasuredError> errors = study::shipped_errors(study::training_runs(), session.files);
   // Simulations may be long: what can be refused is refused before the first.
   for (const Side& side : sides)
     named(side.experiment, [&] { experiment::check_experiment(request_of(side), session.files); });
@@ -115,12 +123,16 @@ void compare(const CompareOptions& options, const Session& session) {
   for (const Side& side : sides) {
     runs.push_back(named(side.experiment, [&] {
       Progress progress;
-      return experiment::run_experiment(request_of(side), session.files, std::ref(progress));
+      experiment::RunRequest request = request_of(side);
+      request.when_read = [&](const experiment::Experiment& read) { note_kind(side.experiment, read); };
+      return experiment::run_experiment(request, session.files, std::ref(progress));
     }));
     const experiment::Run& run = runs.back();
     print_warnings(with_option(run.result.warnings, options.changes));
     results.push_back({side.name, &run.result});
     if (sides.size() == 2) results.back().path = report::critical_path(run.job, run.log, run.acting, run.result);
+    if (runs.size() > 1 && kinds.front() && kinds.back() && !errors.empty())
+      results.back().ratio = study::ratio_error(*kinds.back(), errors);
     if (runs.size() > 1 && run.result.finish == runs.front().result.finish)
       results.back().reasons =
           study::why_no_difference(request_of(sides.front()), runs.front(), request_of(side), run, session.files);

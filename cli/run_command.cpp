@@ -36,6 +36,7 @@
 #include "study/compare/compare.h"
 #include "study/interval/interval.h"
 #include "study/interval/kinds.h"
+#include "study/interval/nearest.h"
 
 namespace orrery::cli {
 
@@ -253,12 +254,38 @@ void tell_groups_of(const ConfigValue& experiment) {
     for (const ConfigValue& job : jobs->value.items) tell_groups_of(job);
 }
 
-// Adds the interval of its time, as far as comparable runs were measured.
-void add_interval(const study::RunKind& kind, const Session& session, report::Result& result) {
-  const std::vector<study::MeasuredError> errors = study::shipped_errors(study::training_runs(), session.files);
-  if (!errors.empty())
+// Facts that make a job comparable with published runs.
+struct Comparable {
+  const study::RunSchema* schema = nullptr;  // of these
+  study::RunKind kind;
+  std::optional<study::JobShape> shape;  // of a job of a model
+  std::string by_hand;                   // as study::key_by_hand()
+};
+
+// A job of a model, or one that calls a collective; empty for all others.
+std::optional<Comparable> comparable(const experiment::Experiment& read,
+                                     const std::optional<experiment::RecordedRun>& recorded, const ConfigFiles& files) {
+  Comparable job;
+  if (std::optional<study::RunKind> kind = study::job_kind(read)) {
+    job = {&study::training_runs(), *std::move(kind), study::job_shape(read), {}};
+  } else if (std::optional<study::RunKind> call = study::called_collective(read)) {
+    job = {&study::collective_runs(), *std::move(call), {}, {}};
+  } else {
+    return std::nullopt;
+  }
+  job.by_hand = study::key_by_hand(read, files, recorded);
+  return job;
+}
+
+// Adds the interval of its time, as far as comparable runs were measured, and the nearest of these.
+void add_sureness(const Comparable& job, const Session& session, report::Result& result) {
+  const std::vector<study::MeasuredError> errors = study::shipped_errors(*job.schema, session.files);
+  if (errors.empty()) return;
+  result.by_hand = job.by_hand;
+  if (job.by_hand.empty())
     result.interval =
-        study::time_interval(study::interval_of(kind, errors, study::training_runs()), report::iteration_time(result));
+        study::time_interval(study::interval_of(job.kind, errors, *job.schema), report::iteration_time(result));
+  if (job.shape) result.nearest = study::nearest_run(job.kind, *job.shape, errors);
 }
 
 // Before the work: they can be written, and of the files that a run writes no two are the same.
@@ -306,6 +333,15 @@ void check_outputs(const RunOptions& options, const Outputs& outputs) {
     throw InputError({"--print"}, "prints figures, and --json - the whole document", "leave one of them out");
 }
 
+// With folding and without: what differs is the answer's error.
+void verify_fold(const experiment::Run& run, const experiment::RunRequest& request, Session& session, Answer& answer) {
+  const std::string difference = fold_difference(run, request, session);
+  if (difference.empty()) return;
+  spdlog::error(difference);
+  session.exit_code = kCheckFailed;
+  answer.document["error"] = to_json(Failure{kCheckFailed, {{Severity::kError, {}, difference, {}}}});
+}
+
 void run(RunOptions& options, Session& session) {
   const std::optional<experiment::RecordedRun> recorded =
       experiment::load_recorded_run(options.experiment, session.files);
@@ -325,15 +361,15 @@ void run(RunOptions& options, Session& session) {
   check_outputs(options, outputs);
   const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
   const report::RankChoice timeline_ranks = report::parse_rank_choice(options.timeline_ranks, "--timeline-ranks");
-  std::optional<study::RunKind> kind;
+  std::optional<Comparable> job;
   experiment::RunRequest request{options.experiment,
                                  std::move(settings),
                                  !options.no_fast_forward,
                                  session.allow_oom,
                                  {ranks, timeline_ranks},
-                                 [&kind](const experiment::Experiment& read) {
+                                 [&](const experiment::Experiment& read) {
                                    tell_groups_of(read.resolved);
-                                   kind = study::job_kind(read);
+                                   job = comparable(read, recorded, session.files);
                                  },
                                  print_warnings};
   request.finds_path = true;
@@ -342,7 +378,7 @@ void run(RunOptions& options, Session& session) {
   Progress progress;
   experiment::Run run = experiment::run_experiment(request, session.files, std::ref(progress));
   progress.clear();
-  if (kind) add_interval(*kind, session, run.result);
+  if (job) add_sureness(*job, session, run.result);
   refuse_contradiction(run, options);
   print_warnings(run.result.warnings);
   spdlog::debug("{} ranks with {} distinct graphs, {} messages, {} events, {:.3f} s", run.job.ranks.size(),
@@ -354,12 +390,7 @@ void run(RunOptions& options, Session& session) {
                 report::to_json(run.result, options.deterministic)};
   if (options.critical_path) add_path(run, answer);
   if (options.cost) add_cost(run, request, session, answer);
-  const std::string difference = options.verify_fold ? fold_difference(run, request, session) : "";
-  if (!difference.empty()) {
-    spdlog::error(difference);
-    session.exit_code = kCheckFailed;
-    answer.document["error"] = to_json(Failure{kCheckFailed, {{Severity::kError, {}, difference, {}}}});
-  }
+  if (options.verify_fold) verify_fold(run, request, session, answer);
   if (!outputs.out.empty()) write_folder(outputs.out, options, run, ranks, answer);
   if (!options.figures.empty())
     answer.text = printed_figures(comma_separated(options.figures), options.csv, answer.document, run.result);

@@ -20,6 +20,15 @@ enum class NodePattern : std::uint8_t {
   kAllPairs,    // each rank to each rank of other nodes; within a node, to each rank of it
 };
 
+// Part of a rank's device that a call takes from what is computed beside it.
+struct DeviceShare {
+  std::uint32_t processors = 0;  // streaming multiprocessors, from its launch to its end, also while it waits
+  std::int64_t memory_rate = 0;  // bytes a second that it reads and writes in the device's memory while data moves
+
+  bool is_none() const { return processors == 0 && memory_rate == 0; }
+  bool operator==(const DeviceShare&) const = default;
+};
+
 struct Aggregate {
   NodePattern pattern = NodePattern::kRing;
   Bytes within{0};  // that each rank sends to the ranks of its node in all
@@ -28,6 +37,7 @@ struct Aggregate {
   Bytes between{0};
   Duration latency{};  // from the entry of the last rank to the end, less the time that the bytes take
   Duration least{};    // that the bytes take on however fast links: those who send them are no faster
+  DeviceShare takes{};
 
   bool operator==(const Aggregate&) const = default;
 };

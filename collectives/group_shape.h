@@ -24,6 +24,7 @@ struct GroupShape {
   std::uint32_t ranks = 0;
   std::uint32_t nodes = 0;
   std::uint32_t fullest = 0;           // ranks of the fullest node
+  std::uint32_t nics = 0;              // of that node that the group uses; 0: of one node
   std::vector<std::uint32_t> types{};  // of the nodes that they are on, ascending; of a cluster of one type: none
   // The longest route of a ring or a double tree within a node and between two; zero where there is none.
   Duration within_latency{};

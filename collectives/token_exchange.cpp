@@ -59,6 +59,9 @@ Aggregate token_exchange(const TokenExchange& exchange, Bytes bytes, const Group
   transfer.latency =
       duration(seconds(library.launch) + seconds(library.doubling) * std::log2(std::max(1U, shape.nodes)));
   transfer.least = duration(rows * (1 + nodes + ranks) / rate);
+  const double moving = std::max(seconds(transfer.least), lone_seconds(transfer, shape).together);
+  transfer.takes = {static_cast<std::uint32_t>(library.processors),
+                    moving > 0 ? std::llround(rows * (1 + nodes + ranks) / moving) : 0};
   return transfer;
 }
 

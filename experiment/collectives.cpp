@@ -282,17 +282,15 @@ struct LibraryKeys {
 };
 
 const LibraryKeys& library_keys(const ConfigFiles& files) {
-  static const LibraryKeys keys = {
-      key_names(files,
-                [](Section& section) {
-                  system::CollectiveOptions options;
-                  read_fixed(section, options);
-                }),
-      key_names(files,
-                [](Section& section) {
-                  read_nccl(section, nullptr);
-                  read_constants(section);
-                })};
+  static const LibraryKeys keys = {key_names(files,
+                                             [](Section& section) {
+                                               system::CollectiveOptions options;
+                                               read_fixed(section, options);
+                                             }),
+                                   key_names(files, [](Section& section) {
+                                     read_nccl(section, nullptr);
+                                     read_constants(section);
+                                   })};
   return keys;
 }
 
@@ -359,6 +357,10 @@ std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHin
     options.granularity = system::Granularity::kPhase;
     options.nccl = read_nccl(section, hints.fabric);
     options.nccl_constants = read_constants(section);
+    section.takes(
+        "contention", options.contention,
+        "with `library: nccl`: calls and sends, and dispatch by copies, hold multiprocessors and move bytes in "
+        "memory, and slow down what is computed beside them; false: they do not");
   });
   return named;
 }

@@ -76,9 +76,8 @@ void take_call_shares(Section& section, ExperimentKeys& experiment) {
       return diagnostics.error(shares.where, "sizes that differ are those of an only job",
                                "leave them out, or put the call into an experiment of its own");
     const auto named = std::ranges::find(experiment.algorithms, CollectiveKind::kAllToAll, &NamedAlgorithms::kind);
-    take_shares(shares, job.workload.call->ranks,
-                named == experiment.algorithms.end() ? shares.where : named->where, experiment.simulation.collectives,
-                diagnostics);
+    take_shares(shares, job.workload.call->ranks, named == experiment.algorithms.end() ? shares.where : named->where,
+                experiment.simulation.collectives, diagnostics);
   }
 }
 
@@ -264,47 +263,6 @@ void check_dispatch(const workload::TrainingSpec& training, const system::Device
           : fmt::format("workload.experts.dispatch.processors: at most {}", most));
 }
 
-// Rates of the software that those of the devices' own generations replace; of architectures that no device has.
-void find_idle_rates(Section& section, const ConfigValue& software, const ExperimentKeys& experiment) {
-  constexpr std::string_view kSoftware = "workload.software";
-  const ConfigEntry* rates = software.find("rates");
-  const ConfigEntry* rates_of = software.find("rates_of");
-  if (rates_of == nullptr) return;
-  const auto is_device = [&](const std::string& name) {
-    return std::ranges::any_of(experiment.devices,
-                               [&](const system::DeviceSpec& device) { return name_of(device.architecture) == name; });
-  };
-  for (const ConfigEntry& other : rates_of->value.entries)
-    if (!is_device(other.key))
-      section.idle(fmt::format("{}.rates_of.{}", kSoftware, other.key), fmt::format("no device is {}", other.key));
-  if (rates == nullptr) return;
-  for (const ConfigEntry& rate : rates->value.entries) {
-    std::vector<std::string> holding;
-    for (const system::DeviceSpec& device : experiment.devices) {
-      const std::string name(name_of(device.architecture));
-      const ConfigEntry* own = rates_of->value.find(name);
-      const ConfigEntry* other = own == nullptr ? nullptr : own->value.find(rate.key);
-      if (other == nullptr || !other->defaulted.empty()) break;
-      holding.push_back(
-          fmt::format("'{}.rates_of.{}.{}' holds on {}", kSoftware, name, rate.key, printable(device.name)));
-    }
-    if (holding.size() == experiment.devices.size())
-      section.idle(fmt::format("{}.rates.{}", kSoftware, rate.key), fmt::format("{}", fmt::join(holding, ", ")),
-                   fmt::format("set {}.rates_of.ARCHITECTURE.{}", kSoftware, rate.key));
-  }
-}
-
-// Keys of the software that this job makes no use of.
-void find_idle_software(Section& section, const ExperimentKeys& experiment, const workload::TrainingSpec& training) {
-  const ConfigValue* workload = section.value("workload");
-  const ConfigEntry* software = workload == nullptr ? nullptr : workload->find("software");
-  if (software == nullptr) return;
-  find_idle_rates(section, software->value, experiment);
-  const workload::TransformerSpec* model = training.transformer();
-  if (model == nullptr || model->experts == 0)
-    section.idle("workload.software.expert_host", "the model has no experts", "leave it out");
-}
-
 // A training job on the devices that there are.
 void check_workload(Section& section, const ExperimentKeys& experiment, const WorkloadSource& workload) {
   const std::optional<workload::TrainingSpec>& training = workload.training;
@@ -314,7 +272,6 @@ void check_workload(Section& section, const ExperimentKeys& experiment, const Wo
     check_precision(*training, device, diagnostics);
     check_dispatch(*training, device, diagnostics);
   }
-  find_idle_software(section, experiment, *training);
   workload::check_training(*training, experiment.fabric->device_count(), diagnostics);
   if (training->recompute == workload::Recompute::kSelective && training->transformer() != nullptr &&
       training->software.selective == workload::SelectiveKind::kScores &&
@@ -370,6 +327,8 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
   experiment.placement.jobs = experiment.jobs.size();
   check_sharing(section, experiment);
   for (const JobSource& job : experiment.jobs) check_workload(section, experiment, job.workload);
+  if (experiment.fabric && !section.context().diagnostics().has_errors())
+    find_idle_keys(section, experiment.jobs, experiment.devices);
   section.section("memory", "memory outside the devices", [&](Section& s) { read_memory(s, experiment); });
   for (const JobSource& job : experiment.jobs) check_storage(section, experiment, job.workload);
   read_placement(section, experiment.placement);
@@ -434,13 +393,16 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
 
 network::ClusterReaders cluster_parts(std::vector<system::DeviceSpec>& devices,
                                       collectives::NcclConstantList& measured) {
-  return {[&devices](Section& section) { devices.push_back(system::read_device(section)); },
-          [&measured](Section& section) { measured = collectives::read_some_nccl_constants(section); }};
+  return {
+      [&devices](Section& section) { devices.push_back(system::read_device(section)); },
+      [&measured](Section& section) { measured = collectives::read_some_nccl_constants(section); },
+      [&devices](Section& section) { system::read_host_launch(section, devices.empty() ? nullptr : &devices.back()); }};
 }
 
 network::ClusterReaders unused_cluster_parts() {
   return {[](Section& section) { system::read_device(section); },
-          [](Section& section) { collectives::read_some_nccl_constants(section); }};
+          [](Section& section) { collectives::read_some_nccl_constants(section); },
+          [](Section& section) { system::read_host_launch(section, nullptr); }};
 }
 
 Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,

@@ -18,10 +18,11 @@
 #include "system/network_model.h"
 #include "system/plans/group_library.h"
 #include "system/simulation.h"
+#include "workload/training/layers/layer_program.h"
 
 namespace orrery::experiment {
 
-enum class PlacementKind : std::uint8_t { kPacked, kStrided, kRandom, kList };
+enum class PlacementKind : std::uint8_t { kPacked, kDense, kStrided, kRandom, kList };
 
 // Placement: the device that each rank runs on.
 struct Placement {
@@ -81,7 +82,25 @@ std::vector<KeyDescription> describe_configuration(const ConfigFiles& files);
 // InputError when there are more ranks than devices.
 void check_rank_count(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric);
 // The device of each of `ranks` ranks. InputError when there are more ranks than devices or the list does not fit.
-// packed: rank i on device i; strided: round-robin over nodes; random: by the seed, the same on every machine.
+// packed without of_node, and dense: rank i on device i; strided: round-robin over nodes; random: by the seed, the same
+// on every machine.
 std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric);
+
+// Use of nodes by which the innermost groups of a job of a model stay inside them, some devices of each being idle.
+struct Packing {
+  workload::GroupFamily family;  // of the groups that need it
+  std::uint32_t of_node = 0;     // devices in use of each node
+  std::uint32_t per_node = 0;    // all of them
+  std::int64_t nodes = 0;        // that the job needs so
+};
+// Nothing where the experiment is not one job of a model, where its groups are in nodes anyway, or where the fabric is
+// not one of nodes.
+std::optional<Packing> packing_wanted(const Experiment& experiment);
+// The packing that ranks have: that one, if placement is `packed` and the cluster has the nodes for it.
+std::optional<Packing> packing_of(const Experiment& experiment);
+// The same, were its job spread like that.
+std::optional<Packing> packing_of(const Experiment& experiment, const workload::Parallelism& parallel);
+// place_ranks() of the ranks of all jobs, packed as packing_of() says.
+std::vector<DeviceId> place_jobs(const Experiment& experiment, std::uint32_t ranks);
 
 }  // namespace orrery::experiment

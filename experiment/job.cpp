@@ -2,6 +2,7 @@
 #include "experiment/job.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,13 +41,15 @@ std::optional<std::int64_t> more_replicas(const workload::TrainingSpec& training
 std::string use_of_all(const Experiment& experiment, std::int64_t ranks, std::int64_t devices) {
   const bool is_alone = experiment.jobs.size() == 1;
   const std::optional<workload::TrainingSpec>& training = experiment.jobs.front().workload.training;
+  const std::optional<Packing> packing = packing_of(experiment);
   if (const std::optional<CallSource>& call = experiment.jobs.front().workload.call; is_alone && call)
     return fmt::format("without workload.{} more of them take part",
                        call->ranks_per_node > 0 ? "ranks_per_node" : "ranks");
   if (is_alone && training) {
     const std::int64_t of_replica = training->parallel.workers() / training->parallel.data();
     const std::int64_t servers = training->parallel.ranks() - training->parallel.workers();
-    if (const auto data = more_replicas(*training, devices)) {
+    const std::int64_t packed = packing ? devices / packing->per_node * packing->of_node : devices;
+    if (const auto data = more_replicas(*training, packed)) {
       const std::int64_t used = *data * of_replica + servers;
       if (used == devices) return fmt::format("workload.parallel.data: {}, or rest, uses all of them", *data);
       return fmt::format("workload.parallel.data: {} uses {} of them", *data, used);
@@ -56,7 +59,7 @@ std::string use_of_all(const Experiment& experiment, std::int64_t ranks, std::in
   const auto given = nodes == nullptr ? std::nullopt : parse_whole_number(nodes->value.scalar);
   if (given && devices % *given == 0) {
     const std::int64_t of_node = devices / *given;
-    const std::int64_t needed = (ranks + of_node - 1) / of_node;
+    const std::int64_t needed = packing ? packing->nodes : (ranks + of_node - 1) / of_node;
     if (needed < *given)
       return fmt::format("nodes: {} is as much as the job{}", needed, is_alone ? " needs" : "s need");
   }
@@ -96,8 +99,11 @@ UnplacedJob load(const Experiment& experiment, const WorkloadSource& source, Dia
   if (!source.training) job.traces = load_replay(experiment, source, diagnostics, progress);
   for (std::size_t type = 0; source.training && type < experiment.devices.size(); ++type) {
     const system::DeviceSpec& device = experiment.devices[type];
-    const system::OperatorModel times(device, source.training->software.rates_on(device.architecture));
-    job.of_types.push_back(workload::generate_job(*source.training, times, loops));
+    workload::TrainingSpec training = *source.training;
+    const system::OperatorModel times(device, training.software.rates_on(device.architecture));
+    Duration& launch = training.software.host.launch;
+    launch = Duration(std::llround(static_cast<double>(launch.count()) * device.host_launch));
+    job.of_types.push_back(workload::generate_job(training, times, loops));
   }
   return job;
 }
@@ -147,16 +153,23 @@ void check_reach(const Experiment& experiment, const ExperimentJob& job, const W
   }
 }
 
-// Says so where devices of the cluster have nothing to do, as when `data` was forgotten.
+// Devices that stay idle so that groups stay inside the nodes that the job has: the summary says so.
+std::int64_t packed_idle_devices(const Experiment& experiment) {
+  const std::optional<Packing> packing = packing_of(experiment);
+  return packing ? packing->nodes * (packing->per_node - packing->of_node) : 0;
+}
+
+// Says so where other devices of the cluster have nothing to do, as when `data` was forgotten.
 void warn_of_idle_devices(const Experiment& experiment, std::int64_t ranks, Diagnostics& diagnostics) {
   const std::int64_t devices = experiment.fabric.device_count();
-  if (ranks >= devices) return;
+  const std::int64_t idle = devices - ranks - packed_idle_devices(experiment);
+  if (idle <= 0) return;
   const std::size_t jobs = experiment.jobs.size();
   const auto& training = experiment.jobs.front().workload.training;
   diagnostics.warning(jobs == 1 && training ? training->where : Location{experiment.file},
                       fmt::format("the {} {}: {} of the cluster's {} devices have nothing to do",
                                   jobs == 1 ? "job has" : fmt::format("{} jobs have", jobs),
-                                  counted(static_cast<std::uint64_t>(ranks), "rank"), devices - ranks, devices),
+                                  counted(static_cast<std::uint64_t>(ranks), "rank"), idle, devices),
                       use_of_all(experiment, ranks, devices));
 }
 
@@ -207,8 +220,7 @@ std::vector<ExperimentJob> load_experiment_jobs(const Experiment& experiment, Di
     ranks += unplaced.back().ranks();
   }
   warn_of_idle_devices(experiment, static_cast<std::int64_t>(ranks), diagnostics);
-  const std::vector<DeviceId> placement =
-      place_ranks(experiment.placement, static_cast<std::uint32_t>(ranks), experiment.fabric);
+  const std::vector<DeviceId> placement = place_jobs(experiment, static_cast<std::uint32_t>(ranks));
   std::vector<ExperimentJob> jobs;
   std::size_t first_rank = 0;
   for (UnplacedJob& job : unplaced) {

@@ -288,8 +288,7 @@ bool check_memory(const Experiment& experiment, bool allowed, Diagnostics& diagn
     first_ranks.push_back(first_ranks.back() + ranks_of(experiment, job.workload));
   }
   std::vector<DeviceId> placement;
-  if (experiment.devices.size() > 1)
-    placement = place_ranks(experiment.placement, first_ranks.back(), experiment.fabric);
+  if (experiment.devices.size() > 1) placement = place_jobs(experiment, first_ranks.back());
   bool fit = true;
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
     if (!experiment.jobs[i].workload.training) continue;

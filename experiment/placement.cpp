@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 #include "core/draw.h"
 #include "experiment/experiment.h"
 #include "experiment/sections.h"
+#include "workload/training/program/rank_grid.h"
 
 namespace orrery::experiment {
 namespace {
@@ -46,6 +49,10 @@ std::optional<std::uint64_t> number(std::string_view text) {
 
 bool read_placement_word(const std::string& word, Placement& placement) {
   if (word == "packed") return true;
+  if (word == "dense") {
+    placement.kind = PlacementKind::kDense;
+    return true;
+  }
   if (word == "strided") {
     placement.kind = PlacementKind::kStrided;
     return true;
@@ -58,13 +65,45 @@ bool read_placement_word(const std::string& word, Placement& placement) {
   return seed.has_value();
 }
 
+using Block = std::pair<std::int64_t, workload::GroupFamily>;
+
+// Blocks of ranks in which groups of a family are whole, of families for which a node has room, the innermost first.
+std::vector<Block> blocks_of(const workload::RankGrid& grid, std::int64_t per_node) {
+  using workload::GroupFamily;
+  std::vector<Block> blocks;
+  for (const GroupFamily family : {GroupFamily::kTensor, GroupFamily::kContext, GroupFamily::kExpert})
+    if (const std::int64_t block = grid.block_of(family, per_node); block > 0) blocks.emplace_back(block, family);
+  std::ranges::stable_sort(blocks, {}, &Block::first);
+  return blocks;
+}
+
+std::optional<Packing> wanted_by(const workload::Parallelism& parallel, const network::Fabric& fabric) {
+  if (!fabric.is_of_nodes()) return std::nullopt;
+  const std::int64_t per_node = fabric.dimensions().front().size;
+  if (parallel.ranks() <= per_node) return std::nullopt;
+  std::int64_t block = 1;  // of ranks in which groups of all families taken so far are whole
+  std::optional<workload::GroupFamily> outermost;
+  for (const auto& [of_family, family] : blocks_of(workload::RankGrid(parallel), per_node)) {
+    const std::int64_t both = std::lcm(block, of_family);
+    if (both > per_node) continue;
+    block = both;
+    if (per_node % of_family != 0) outermost = family;
+  }
+  if (!outermost) return std::nullopt;
+  const std::int64_t of_node = per_node / block * block;
+  return Packing{*outermost, static_cast<std::uint32_t>(of_node), static_cast<std::uint32_t>(per_node),
+                 (parallel.ranks() + of_node - 1) / of_node};
+}
+
 }  // namespace
 
 void read_placement(Section& section, Placement& placement) {
-  const ConfigValue* value =
-      section.raw("placement", "packed | strided | random(seed) | list of devices", "packed",
-                  "device that each rank runs on; packed: rank i on device i, strided: round-robin over the nodes, "
-                  "random(seed): a random permutation. Example: `random(7)` or `[0, 2, 1, 3]`");
+  const ConfigValue* value = section.raw(
+      "placement", "packed | dense | strided | random(seed) | list of devices", "packed",
+      "device that each rank runs on; packed: one node after another, of each so many devices that tensor, context and "
+      "expert groups of a model stay inside a node if the cluster has the nodes for it, dense: rank i on device i, "
+      "strided: round-robin over the nodes, "
+      "random(seed): a random permutation. Example: `random(7)` or `[0, 2, 1, 3]`");
   placement.where = section.where("placement");
   if (value == nullptr) return;
   bool right = value->kind == ConfigValue::Kind::kList ||
@@ -79,7 +118,7 @@ void read_placement(Section& section, Placement& placement) {
   }
   if (!right)
     section.error("placement", "not a placement",
-                  "write packed, strided, random(7) or a list of device numbers, one per rank");
+                  "write packed, dense, strided, random(7) or a list of device numbers, one per rank");
 }
 
 void check_rank_count(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric) {
@@ -105,6 +144,7 @@ std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t rank
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     switch (placement.kind) {
       case PlacementKind::kPacked:
+      case PlacementKind::kDense:
         device_of.push_back(DeviceId(rank / of_node * per_node + rank % of_node));
         break;
       case PlacementKind::kStrided:
@@ -119,6 +159,30 @@ std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t rank
     }
   }
   return device_of;
+}
+
+std::optional<Packing> packing_wanted(const Experiment& experiment) {
+  if (experiment.jobs.size() != 1 || !experiment.jobs.front().workload.training) return std::nullopt;
+  return wanted_by(experiment.jobs.front().workload.training->parallel, experiment.fabric);
+}
+
+std::optional<Packing> packing_of(const Experiment& experiment, const workload::Parallelism& parallel) {
+  const bool has_spare_devices = parallel.ranks() < experiment.fabric.device_count();
+  if (experiment.placement.kind != PlacementKind::kPacked || !has_spare_devices) return std::nullopt;
+  const std::int64_t nodes = experiment.fabric.device_count() / experiment.fabric.dimensions().front().size;
+  const std::optional<Packing> wanted = wanted_by(parallel, experiment.fabric);
+  return wanted && wanted->nodes <= nodes ? wanted : std::nullopt;
+}
+
+std::optional<Packing> packing_of(const Experiment& experiment) {
+  if (experiment.jobs.size() != 1 || !experiment.jobs.front().workload.training) return std::nullopt;
+  return packing_of(experiment, experiment.jobs.front().workload.training->parallel);
+}
+
+std::vector<DeviceId> place_jobs(const Experiment& experiment, std::uint32_t ranks) {
+  Placement placement = experiment.placement;
+  if (const std::optional<Packing> packing = packing_of(experiment)) placement.of_node = packing->of_node;
+  return place_ranks(placement, ranks, experiment.fabric);
 }
 
 }  // namespace orrery::experiment

@@ -137,6 +137,7 @@ std::optional<RecordedRun> load_recorded_run(const std::string& path, const Conf
   if (run.experiment.kind != ConfigValue::Kind::kMap)
     throw InputError(run.experiment.where, "'experiment' is missing in this result of a run", kWriteAgain);
   run.experiment.is_resolved = true;
+  run.by_hand = part_of(path, document, "by_hand").scalar;
   take_paths_of(path, from_folder(run.folder, run.source.file));
   return run;
 }

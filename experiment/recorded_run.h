@@ -16,6 +16,7 @@ struct RecordedRun {
   ConfigValue experiment;        // resolved; its paths start from the file of then, seen from here
   report::ResultSource source;
   std::string version;  // of the program that wrote it
+  std::string by_hand;  // Result::by_hand, which the resolved experiment no longer tells
 };
 
 bool is_result(const std::string& path, const ConfigFiles& files);

@@ -151,6 +151,8 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
   result.experiment = experiment.resolved;
   result.device = experiment.devices_text();
   result.devices = experiment.fabric.device_count();
+  if (const std::optional<Packing> packing = packing_of(experiment))
+    result.packed = {std::string(name_of(packing->family)), packing->of_node, packing->per_node};
   result.network_model = system::network_model_names()[static_cast<std::size_t>(experiment.network)];
   result.granularity =
       system::granularity_names()[static_cast<std::size_t>(experiment.simulation.collectives.granularity)];

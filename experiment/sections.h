@@ -80,6 +80,10 @@ struct JobSource {
 // Reads `workload` or `jobs`.
 std::vector<JobSource> read_jobs(Section& experiment, const JobMachine& machine);
 
+// Says which keys of the software and the cluster change nothing in these jobs, which are sound. `devices`: by type of
+// the cluster's nodes.
+void find_idle_keys(Section& section, std::span<const JobSource> jobs, std::span<const system::DeviceSpec> devices);
+
 // --- perturb
 
 // The links of `fabric`, if there is one, become as `perturb.links` says. Not every model lets them change over time.

@@ -5,12 +5,15 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "collectives/algorithms.h"
+#include "workload/training/program/rank_grid.h"
 
 namespace orrery::experiment {
 namespace {
@@ -132,6 +135,45 @@ void warn_of_idle_nodes(const Experiment& experiment, std::span<const DeviceId> 
                           "`placement` says which devices ranks run on");
 }
 
+// Numbers of nodes that groups of experts reach over: of the group with the fewest, and of that with the most.
+std::pair<std::size_t, std::size_t> nodes_of_expert_groups(const Experiment& experiment, const workload::RankGrid& grid,
+                                                           std::span<const DeviceId> placement) {
+  using Place = std::pair<std::int64_t, std::uint32_t>;  // a group, and a node that it has a rank on
+  std::set<Place> places;
+  Place last{-1, 0};  // neighbours are mostly in one place
+  for (std::int64_t rank = 0; rank < grid.ranks(); ++rank) {
+    const Place place(grid.group_of(workload::GroupFamily::kExpert, grid.place(rank)),
+                      network::node_of(experiment.fabric, placement[static_cast<std::size_t>(rank)]));
+    if (place != last) places.insert(place);
+    last = place;
+  }
+  std::vector<std::size_t> nodes(static_cast<std::size_t>(grid.group_count(workload::GroupFamily::kExpert)));
+  for (const auto& [group, node] : places) ++nodes[static_cast<std::size_t>(group)];
+  const auto [least, most] = std::ranges::minmax(nodes);
+  return {least, most};
+}
+
+// Hints at libraries that send a token to each node once, where groups of experts reach over nodes and nobody chose the
+// all-to-all that sends it once for each of its experts.
+void warn_of_plain_dispatch(const Experiment& experiment, std::span<const DeviceId> placement,
+                            Diagnostics& diagnostics) {
+  if (experiment.jobs.size() != 1 || experiment.nccl == nullptr) return;
+  const std::optional<workload::TrainingSpec>& training = experiment.jobs.front().workload.training;
+  if (!training || training->experts.has_chosen_dispatch || training->parallel.expert == 1) return;
+  const auto* model = std::get_if<workload::TransformerSpec>(&training->model.sizes);
+  if (training->experts.dispatch.kind != DispatchKind::kAllToAll || model == nullptr || model->experts_per_token < 2)
+    return;
+  const auto [least, most] = nodes_of_expert_groups(experiment, workload::RankGrid(training->parallel), placement);
+  if (most == 1) return;
+  diagnostics.warning(
+      {experiment.file},
+      fmt::format("groups of {} expert ranks reach over {}{} nodes, and an all-to-all sends each token once "
+                  "for each of its {} experts",
+                  training->parallel.expert, least < most ? "up to " : "", most, model->experts_per_token),
+      "workload.experts.dispatch: deepep sends it to each node once; all-to-all, written down, is taken "
+      "as meant");
+}
+
 }  // namespace
 
 void warn_before_run(const Experiment& experiment, const workload::Job& job, const workload::Matching& matching,
@@ -140,6 +182,7 @@ void warn_before_run(const Experiment& experiment, const workload::Job& job, con
   warn_of_memory_nodes(experiment, job, diagnostics);
   warn_of_idle_roofline(experiment, job, compute, diagnostics);
   warn_of_idle_nodes(experiment, placement, diagnostics);
+  warn_of_plain_dispatch(experiment, placement, diagnostics);
   warn_of_collectives(experiment, job, matching, placement, diagnostics);
 }
 

@@ -23,7 +23,7 @@ Breakdown TimeAccount::of(RankId rank, std::span<const system::OperationRecord> 
   for (const system::OperationRecord& operation : operations) {
     for (; next != starts_.end() && next->time < operation.end; ++next) {
       book_until(next->time);
-      start(operations[next->operation]);
+      start(operations[next->operation], next->stage);
     }
     if (operation.start == operation.end) continue;
     book_until(operation.end);
@@ -66,9 +66,16 @@ void TimeAccount::sort_starts(std::span<const system::OperationRecord> operation
   starts_.clear();
   late_.clear();
   for (std::uint32_t i = 0; i < operations.size(); ++i) {
-    if (operations[i].start == operations[i].end) continue;
-    const bool in_order = starts_.empty() || starts_.back().time <= operations[i].start;
-    (in_order ? starts_ : late_).push_back({operations[i].start, i});
+    const system::OperationRecord& operation = operations[i];
+    if (operation.start == operation.end) continue;
+    const auto add = [&](Time time, Stage stage) {
+      const bool in_order = starts_.empty() || starts_.back().time <= time;
+      (in_order ? starts_ : late_).push_back({time, i, stage});
+    };
+    add(operation.start, Stage::kBegun);
+    if (graph_->kind(operation.node) != workload::NodeKind::kCompute) continue;
+    if (operation.moving > operation.start) add(operation.moving, Stage::kLaunched);
+    if (operation.slowed > Duration::zero()) add(operation.end - operation.slowed, Stage::kOverdue);
   }
   if (late_.empty()) return;
   std::ranges::sort(late_, std::less{});
@@ -77,7 +84,7 @@ void TimeAccount::sort_starts(std::span<const system::OperationRecord> operation
   starts_.swap(merged_);
 }
 
-void TimeAccount::start(const system::OperationRecord& operation) {
+void TimeAccount::start(const system::OperationRecord& operation, Stage stage) {
   if (is_input(operation.node)) {
     if (!is_checkpoint(operation.node)) ++loading_;
     return open(operation);
@@ -86,7 +93,12 @@ void TimeAccount::start(const system::OperationRecord& operation) {
     case workload::NodeKind::kNoOp:
       return;
     case workload::NodeKind::kCompute:
-      ++busy(Busy::kDevice);
+      if (stage == Stage::kLaunched) --busy(Busy::kHost);
+      if (stage == Stage::kOverdue) --busy(Busy::kDevice);
+      if (stage == Stage::kOverdue)
+        ++busy(Busy::kSlowed);
+      else
+        ++busy(operation.moving > operation.start && stage == Stage::kBegun ? Busy::kHost : Busy::kDevice);
       return;
     case workload::NodeKind::kMemoryLoad:
     case workload::NodeKind::kMemoryStore:
@@ -121,7 +133,7 @@ void TimeAccount::finish(const system::OperationRecord& operation) {
   }
   switch (graph_->kind(operation.node)) {
     case workload::NodeKind::kCompute:
-      --busy(Busy::kDevice);
+      --busy(operation.slowed > Duration::zero() ? Busy::kSlowed : Busy::kDevice);
       return;
     case workload::NodeKind::kMemoryLoad:
     case workload::NodeKind::kMemoryStore:
@@ -147,9 +159,10 @@ void TimeAccount::book_until(Time time) {
     std::ranges::pop_heap(open_, std::greater{});
     open_.pop_back();
   }
-  if (busy(Busy::kDevice) + busy(Busy::kMemory) + busy(Busy::kHost) > 0) {
+  if (std::ranges::any_of(busy_, [](int count) { return count > 0; })) {
     result_.compute += span;
-    if (busy(Busy::kDevice) == 0) (busy(Busy::kMemory) > 0 ? result_.memory : result_.host) += span;
+    if (busy(Busy::kDevice) == 0)
+      (busy(Busy::kMemory) > 0 ? result_.memory : busy(Busy::kSlowed) > 0 ? result_.slowed : result_.host) += span;
   } else if (open_.empty()) {
     result_.idle += span;
   } else {

@@ -16,16 +16,17 @@
 
 namespace orrery::report {
 
-// At every instant: a device, host or memory node runs -> compute; but of a job whose host and memory nodes are its
-// input and checkpoints, these are like communication: exposed as "input" and "checkpoint". Else the first unfinished
-// operation in canonical order decides: a collective or message that moves -> exposed communication; a collective whose
-// members have not all come -> wait; a receive whose sender has not started -> bubble, or wait if it is known not to be
-// of a pipeline. Nothing under way, or finished -> idle.
+// At every instant: a device, host or memory node runs, or a device node waits for its host -> compute; but of a job
+// whose host and memory nodes are its input and checkpoints, these are like communication: exposed as "input" and
+// "checkpoint". Else the first unfinished operation in canonical order decides: a collective or message that moves ->
+// exposed communication; a collective whose members have not all come -> wait; a receive whose sender has not started
+// -> bubble, or wait if it is known not to be of a pipeline. Nothing under way, or finished -> idle.
 inline const std::string kInput = "input", kCheckpoint = "checkpoint";
 
 struct Breakdown {
   Duration compute{};
-  Duration host{};    // of `compute`: the host ran and no device or memory node did
+  Duration slowed{};  // of `compute`: the end of what the device computed, as far as calls beside it delayed that
+  Duration host{};    // of `compute`: the host ran or launched kernels, and no device or memory node ran
   Duration memory{};  // of `compute`: remote memory, and no device node did
   std::map<std::string, Duration>
       exposed;  // by communicator name; sends and receives by Job::peer_family; kInput, kCheckpoint
@@ -48,7 +49,10 @@ class TimeAccount {
   Breakdown of(RankId rank, std::span<const system::OperationRecord> operations, Time end);
 
  private:
-  enum class Busy : std::uint8_t { kDevice, kMemory, kHost };
+  enum class Busy : std::uint8_t { kDevice, kMemory, kSlowed, kHost };
+  // Stages of a computation: it waits for the host to launch it, or computes; computes; would be done, had no call
+  // slowed it.
+  enum class Stage : std::uint8_t { kBegun, kLaunched, kOverdue };
   // Communication under way; the first in the canonical order decides.
   struct Open {
     std::uint32_t position = 0;
@@ -58,12 +62,13 @@ class TimeAccount {
   struct Start {
     Time time;
     std::uint32_t operation = 0;
+    Stage stage = Stage::kBegun;
     bool operator<(const Start& other) const { return time < other.time; }
   };
 
   void take_up(RankId rank);
   void sort_starts(std::span<const system::OperationRecord> operations);
-  void start(const system::OperationRecord& operation);
+  void start(const system::OperationRecord& operation, Stage stage);
   void open(const system::OperationRecord& operation);
   bool is_input(NodeId node) const;
   bool is_checkpoint(NodeId node) const { return graph_->kind(node) == workload::NodeKind::kMemoryStore; }
@@ -80,7 +85,7 @@ class TimeAccount {
   std::vector<std::uint32_t> position_;
   Breakdown result_;
   Time now_;
-  std::array<int, 3> busy_{};
+  std::array<int, 4> busy_{};
   int loading_ = 0;
   std::vector<Open> open_;                // a heap, with operations that have ended
   std::vector<Start> starts_;             // of operations that take time, in order

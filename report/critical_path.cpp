@@ -125,7 +125,7 @@ class Walk {
         book_compute("memory", operation);
         break;
       default:
-        book_compute("compute", operation);
+        book_device(operation);
     }
     go_on(operation, operation.start);
   }
@@ -240,6 +240,16 @@ class Walk {
 
   void book_compute(std::string_view what, const OperationRecord& operation) {
     book(rank_, what, now_ - operation.start, &operation);
+    ranks_[rank_].compute += now_ - operation.start;
+  }
+
+  // A computation, how long it waited for its host before, and how long others beside it delayed its end.
+  void book_device(const OperationRecord& operation) {
+    const Time overdue = std::min(operation.end - operation.slowed, now_);
+    const Time launched = std::min(operation.moving, now_);
+    book(rank_, "slowed by communication", now_ - overdue, &operation);
+    book(rank_, "compute", overdue - launched, &operation);
+    book(rank_, "host", launched - operation.start, &operation);
     ranks_[rank_].compute += now_ - operation.start;
   }
 

@@ -59,13 +59,19 @@ class Peers {
     }
   }
 
-  Duration compute(RankId rank) const { return result_.classes[result_.class_of_rank[index_of(rank)]].compute; }
+  Duration compute(RankId rank) const { return class_of(rank).compute; }
   // The first of those that compute as long as the median of the rank's peers.
   RankId usual(RankId rank) const { return usual_.at(key(rank)); }
   // Ratio of the rank's computing time to the usual one.
   double slowness(RankId rank) const {
     const Duration usual_time = compute(usual(rank));
     return usual_time > Duration::zero() ? seconds(compute(rank)) / seconds(usual_time) : 1;
+  }
+  // True if the rank computes longer than usual mostly because it waits for its host.
+  bool waits_for_host(RankId rank) const {
+    const Breakdown& own = class_of(rank);
+    const Breakdown& other = class_of(usual(rank));
+    return own.compute > other.compute && 2 * (own.host - other.host) > own.compute - other.compute;
   }
   // The peers that compute as long as the rank.
   std::vector<std::size_t> alike(RankId rank) const {
@@ -76,6 +82,7 @@ class Peers {
   }
 
  private:
+  const Breakdown& class_of(RankId rank) const { return result_.classes[result_.class_of_rank[index_of(rank)]]; }
   std::uint32_t key(RankId rank) const { return key_of_graph_.at(job_.ranks[index_of(rank)].graph); }
 
   const workload::Job& job_;
@@ -182,6 +189,7 @@ class Search {
     std::string text = slowness < 2
                            ? fmt::format("computing takes {} longer than {}", short_percent(slowness - 1), than)
                            : fmt::format("computing takes {:.1f} times as long as {}", slowness, than);
+    if (peers.waits_for_host(rank)) text += ", most of it in waiting for the host";
     const RankId usual = peers.usual(rank);
     if (&source_.job.graph(rank) == &source_.job.graph(usual)) return text;
     const std::string most = largest_difference(rank, usual);

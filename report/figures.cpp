@@ -49,19 +49,11 @@ Value length_of_run(const Source& from) {
 
 Value optional_value(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
 
-template <PartKind kKind>
+template <PartKind... kKinds>
 Value seconds_of_part(const Source& from) {
   double sum = 0;
   for (const Part& part : from.parts)
-    if (part.kind == kKind) sum += part.seconds;
-  return sum;
-}
-
-Value computing_seconds(const Source& from) {
-  double sum = 0;
-  for (const Part& part : from.parts)
-    if (part.kind == PartKind::kCompute || part.kind == PartKind::kHost || part.kind == PartKind::kMemory)
-      sum += part.seconds;
+    if (((part.kind == kKinds) || ...)) sum += part.seconds;
   return sum;
 }
 
@@ -148,6 +140,13 @@ constexpr auto kFigures = std::to_array<Figure>({
      .better = Better::kLess,
      .meaning = "memory that the fullest rank needs",
      .take = bytes_of_need<&workload::MemoryNeed::total>},
+    {.group = kMemory,
+     .path = "rest_bytes",
+     .heading = "at rest",
+     .unit = kBytes,
+     .better = Better::kLess,
+     .meaning = "memory of the fullest rank behind the optimizer's step, before activations come",
+     .take = bytes_of_need<&workload::MemoryNeed::rest>},
     {.group = kMemory,
      .path = "in_use_bytes",
      .heading = "in use",
@@ -273,7 +272,23 @@ constexpr auto kFigures = std::to_array<Figure>({
      .heading = "compute",
      .unit = kSeconds,
      .meaning = "time of computing, with host and remote memory; mean over ranks",
-     .take = computing_seconds},
+     .take = seconds_of_part<PartKind::kCompute, PartKind::kHost, PartKind::kMemory, PartKind::kSlowed>},
+    {.group = kParts,
+     .key = "host_s",
+     .heading = "host",
+     .unit = kSeconds,
+     .better = Better::kLess,
+     .meaning =
+         "of the time of computing, that in which hosts compute or devices wait for them to launch kernels; mean "
+         "over ranks",
+     .take = seconds_of_part<PartKind::kHost>},
+    {.group = kParts,
+     .key = "slowed_s",
+     .heading = "slowed",
+     .unit = kSeconds,
+     .better = Better::kLess,
+     .meaning = "of the time of computing, that by which kernels take longer beside communication; mean over ranks",
+     .take = seconds_of_part<PartKind::kSlowed>},
     {.group = kParts,
      .key = "bubble_s",
      .heading = "bubble",

@@ -13,7 +13,7 @@ namespace {
 using Records = std::vector<system::OperationRecord>;
 
 bool is_same(const system::OperationRecord& a, const system::OperationRecord& b) {
-  return a.number == b.number && a.start == b.start && a.moving == b.moving && a.end == b.end;
+  return a.number == b.number && a.start == b.start && a.moving == b.moving && a.end == b.end && a.slowed == b.slowed;
 }
 
 bool comes_before(const system::OperationRecord& a, const system::OperationRecord& b) {

@@ -54,7 +54,7 @@ std::string every_layer(std::string_view name) {
 }
 
 RankParts parts_of(const Breakdown& b, const Result& result) {
-  RankParts parts{b.compute, b.host, b.memory, b.bubble, b.wait, b.idle, {}, b.finish};
+  RankParts parts{b.compute, b.slowed, b.host, b.memory, b.bubble, b.wait, b.idle, {}, b.finish};
   for (const auto& [name, time] : b.exposed) {
     const auto family = result.group_family.find(name);
     parts.exposed[family == result.group_family.end() ? name : family->second] += time;
@@ -64,7 +64,8 @@ RankParts parts_of(const Breakdown& b, const Result& result) {
 
 std::string short_name(const Part& part) {
   // By PartKind.
-  constexpr std::array<std::string_view, 7> kNames = {"compute", "host", "remote memory", "", "wait", "bubble", "idle"};
+  constexpr std::array<std::string_view, 8> kNames = {"compute", "host",   "remote memory", "",
+                                                      "wait",    "bubble", "idle",          "slowed"};
   return part.kind == PartKind::kCommunication ? part.family : std::string(kNames[static_cast<std::size_t>(part.kind)]);
 }
 
@@ -85,7 +86,8 @@ std::vector<Part> mean_parts(const Result& result) {
       sum.family = family;
       sum.picoseconds += Int128{time.count()} * ranks[i];
     };
-    add("device compute", PartKind::kCompute, parts.compute - parts.host - parts.memory);
+    add("device compute", PartKind::kCompute, parts.compute - parts.slowed - parts.host - parts.memory);
+    add("slowed by communication", PartKind::kSlowed, parts.slowed);
     add("host", PartKind::kHost, parts.host);
     add("remote memory", PartKind::kMemory, parts.memory);
     for (const auto& [family, time] : parts.exposed)

@@ -24,7 +24,7 @@ std::vector<std::string> group_families(const std::vector<workload::Communicator
 
 // One rank's breakdown, exposed communication by group family.
 struct RankParts {
-  Duration compute{}, host{}, memory{}, bubble{}, wait{}, idle{};
+  Duration compute{}, slowed{}, host{}, memory{}, bubble{}, wait{}, idle{};
   std::map<std::string, Duration> exposed;
   Time finish;
 
@@ -33,7 +33,7 @@ struct RankParts {
 
 RankParts parts_of(const Breakdown& rank, const Result& result);
 
-enum class PartKind : std::uint8_t { kCompute, kHost, kMemory, kCommunication, kWait, kBubble, kIdle };
+enum class PartKind : std::uint8_t { kCompute, kHost, kMemory, kCommunication, kWait, kBubble, kIdle, kSlowed };
 
 // A part of the iteration, mean over ranks.
 struct Part {

@@ -162,6 +162,8 @@ TrainingFigures training_figures(const workload::TrainingFacts& facts, const Dev
   figures.capacity = devices.capacities[fullest];
   figures.fullest = facts.memory[fullest].first_rank;
   figures.memory = facts.memory[fullest].need;
+  for (const workload::ProgramMemory& program : facts.memory)
+    figures.stages.push_back({program.first_rank, program.need.rest(), program.need.total()});
   return figures;
 }
 

@@ -61,6 +61,13 @@ struct WeightAge {
   std::int64_t most = 0;
 };
 
+// Memory of the ranks with one program: of a pipeline stage (with uneven experts of some of its ranks), or a server.
+struct StageMemory {
+  RankId rank{};  // the first of them
+  Bytes rest;     // behind the optimizer's step
+  Bytes peak;
+};
+
 // Kernels of one kind and size of a training job, in a step, the mean over its workers.
 struct KernelFigures {
   std::string kind;   // as workload::kind_of()
@@ -82,7 +89,8 @@ struct TrainingFigures {
   std::string job;              // its model, software and kind of attention
   RankId fullest{};             // rank that needs most memory
   workload::MemoryNeed memory;  // its
-  Bytes capacity;               // of a device
+  std::vector<StageMemory> stages;
+  Bytes capacity;  // of a device
   std::optional<TrainingRun> run;
   std::vector<WeightAge> ages;         // of asynchronous jobs
   std::vector<KernelFigures> kernels;  // each kind and size once, those that take most first
@@ -157,6 +165,15 @@ struct TimeInterval {
   bool operator==(const TimeInterval&) const = default;
 };
 
+// The published run that is nearest to a job.
+struct NearestRun {
+  std::string name;      // of its row
+  std::string family;    // of its table
+  std::string plan;      // "512 h100-sxm, tensor 4, data 128, batch 1024"
+  Duration measured{};   // of an iteration
+  double error = 0;      // predicted / measured - 1, by constants fitted without its family
+};
+
 // Figures of a job that is one collective. Bandwidths are in bytes per second, as nccl-tests defines them.
 struct CallFigures {
   std::string operation;           // "all_reduce"
@@ -172,11 +189,19 @@ struct ProductFigures {
   std::optional<double> peak_share;  // of the device's peak in this precision; none on several types of devices
 };
 
+// Nodes of which a job leaves devices idle, so that its groups stay inside them.
+struct PackedNodes {
+  std::string groups;        // "expert"
+  std::uint32_t in_use = 0;  // devices of each node
+  std::uint32_t of = 0;      // all of them
+};
+
 struct Result {
   std::optional<ResultSource> source;  // none if nobody said
   ConfigValue experiment;              // resolved
   std::string device;                  // name
   std::uint32_t devices = 0;           // of the cluster, used or not
+  std::optional<PackedNodes> packed;   // none where ranks fill the nodes
   std::string network_model;
   std::string granularity;
   bool computes_as_measured = false;  // traces' durations, which no other device changes
@@ -188,6 +213,8 @@ struct Result {
   std::optional<CallFigures> call;           // likewise
   std::optional<ProductFigures> product;     // likewise
   std::optional<TimeInterval> interval;      // of the iteration of one that trains; none if nobody said
+  std::string by_hand;                       // a key for which it has none; empty: not for a key
+  std::optional<NearestRun> nearest;         // none if no published run is near, or nobody said
   std::vector<JobFigures> jobs;              // if there are several
   std::vector<SharedLinks> shared_links;     // that these use
   std::vector<Breakdown> classes;            // of ranks that behave alike, in the order of their first ranks
@@ -244,6 +271,9 @@ std::optional<TrainingRun> training_run(const workload::TrainingSpec& training, 
 
 // "80 % of 276 comparable runs (transformer on ampere): 26.3 s to 35.3 s", a line.
 std::string interval_text(const TimeInterval& interval);
+
+// How sure the iteration time is, a line each: its interval or why there is none, and the nearest run.
+std::string sureness_text(const Result& result);
 
 // Turns a finished simulation into a result. `log` saw all of it.
 Result make_result(const workload::Job& job, const network::Fabric& fabric, const system::Simulation& simulation,

@@ -27,6 +27,7 @@ Json breakdown_json(const Result& result, std::size_t number, const std::vector<
                {"first_rank", ranks.front()},
                {"members", rank_ranges(ranks)},
                {"compute_s", seconds(b.compute)},
+               {"slowed_s", seconds(b.slowed)},
                {"host_s", seconds(b.host)},
                {"memory_s", seconds(b.memory)},
                {"exposed_comm_s", std::move(exposed)},
@@ -77,6 +78,9 @@ Json memory_json(const FigureSource& source) {
   put_figures(FigureGroup::kMemory, source, json);
   for (std::size_t use = 0; use < workload::kMemoryUseCount; ++use)
     json["by"][workload::name_of(static_cast<workload::MemoryUse>(use))] = source.training->memory.by[use].count();
+  for (const StageMemory& stage : source.training->stages)
+    json["stages"].push_back(
+        {{"rank", index_of(stage.rank)}, {"rest_bytes", stage.rest.count()}, {"peak_bytes", stage.peak.count()}});
   return json;
 }
 
@@ -179,6 +183,21 @@ Json culprits_json(const std::vector<Culprit>& culprits) {
   return list;
 }
 
+Json simulation_json(const Result& result, bool deterministic) {
+  Json simulation = {{"events", result.events}, {"messages", result.messages}};
+  if (!deterministic) {
+    simulation["wall_s"] = result.wall_seconds;
+    simulation["peak_rss_bytes"] = result.peak_rss_bytes;
+  }
+  simulation["granularity"] = result.granularity;
+  simulation["model"] = result.network_model;
+  simulation["folded"] = result.folded;
+  simulation["folding"] = result.folding;
+  simulation["splits"] = Json::array();
+  for (const system::FoldingStep& split : result.splits) simulation["splits"].push_back(split_json(split));
+  return simulation;
+}
+
 }  // namespace
 
 Json to_json(const Result& result, bool deterministic) {
@@ -187,8 +206,19 @@ Json to_json(const Result& result, bool deterministic) {
   const FigureSource source = figure_source(result);
   put_figures(FigureGroup::kAll, source, document);
   if (result.interval) document["interval"] = interval_json(*result.interval);
+  if (!result.by_hand.empty()) document["by_hand"] = printable(result.by_hand, 120);
+  if (result.nearest)
+    document["nearest_run"] = {{"name", printable(result.nearest->name, 120)},
+                               {"family", printable(result.nearest->family, 120)},
+                               {"plan", printable(result.nearest->plan, 300)},
+                               {"measured_s", seconds(result.nearest->measured)},
+                               {"error", result.nearest->error}};
   document["ranks"] = result.class_of_rank.size();
   document["cluster_devices"] = result.devices;
+  if (result.packed)
+    document["packed"] = {{"groups", result.packed->groups},
+                          {"devices_in_use", result.packed->in_use},
+                          {"devices_per_node", result.packed->of}};
   document["rank_classes"] = result.classes.size();
   document["link_classes"] = result.link_classes;
   if (result.initial > Duration::zero()) document["initial_broadcast_s"] = seconds(result.initial);
@@ -217,18 +247,7 @@ Json to_json(const Result& result, bool deterministic) {
   Json warnings = Json::array();
   for (const Problem& warning : result.warnings) warnings.push_back(warning_text(warning, result));
   document["warnings"] = std::move(warnings);
-  Json simulation = {{"events", result.events}, {"messages", result.messages}};
-  if (!deterministic) {
-    simulation["wall_s"] = result.wall_seconds;
-    simulation["peak_rss_bytes"] = result.peak_rss_bytes;
-  }
-  simulation["granularity"] = result.granularity;
-  simulation["model"] = result.network_model;
-  simulation["folded"] = result.folded;
-  simulation["folding"] = result.folding;
-  simulation["splits"] = Json::array();
-  for (const system::FoldingStep& split : result.splits) simulation["splits"].push_back(split_json(split));
-  document["simulation"] = std::move(simulation);
+  document["simulation"] = simulation_json(result, deterministic);
   return document;
 }
 

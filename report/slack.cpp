@@ -88,6 +88,26 @@ class Backward {
       if (graph.kind(NodeId(node)) == NodeKind::kSend) join_message(rank, NodeId(node), vertices[node]);
     }
     join_in_order(rank, vertices);
+    if (graph.has_host()) join_host(rank, vertices);
+  }
+
+  // What the host launches behind a synchronisation ends the later, the later that is done.
+  void join_host(RankId rank, std::span<const std::uint32_t> vertices) {
+    const ExecutionGraph& graph = job_.graph(rank);
+    std::uint32_t synchronised = kNone;
+    for (std::uint32_t node = 0; node < graph.size(); ++node) {
+      if (vertices[node] == kNone) continue;
+      const workload::HostWork host = graph.host(NodeId(node));
+      const bool is_launched = graph.kind(NodeId(node)) == NodeKind::kCompute && host.span > Duration::zero();
+      if (synchronised != kNone && is_launched) {
+        const OperationRecord& operation = vertices_[vertices[node]].operation;
+        const Duration lag = operation.end - vertices_[synchronised].operation.end;
+        const bool waits = operation.moving > operation.start;
+        edges_.push_back({synchronised, vertices[node], true, false,
+                          waits ? lag : std::min(lag, graph.host_before(NodeId(node)) + host.span)});
+      }
+      if (host.synchronises) synchronised = vertices[node];
+    }
   }
 
   // Vertex that has to wait until an operation may begin: for a call, all members together.
@@ -161,8 +181,16 @@ class Backward {
     }
   }
 
+  bool is_computation(const Vertex& vertex) const {
+    return job_.graph(vertex.rank).kind(vertex.operation.node) == NodeKind::kCompute;
+  }
+  // Wait of a computation for its host, in which it may begin later and end as it does.
+  Duration wait_of(const Vertex& vertex) const {
+    const bool waits = !vertex.is_meeting && is_computation(vertex);
+    return waits ? vertex.operation.moving - vertex.operation.start : Duration::zero();
+  }
   Duration length_of(const Vertex& vertex) const {
-    return vertex.is_meeting ? Duration::zero() : vertex.operation.end - vertex.operation.start;
+    return vertex.is_meeting ? Duration::zero() : vertex.operation.end - vertex.operation.start - wait_of(vertex);
   }
 
   // Computes the latest end of each vertex whose successors are known.
@@ -256,7 +284,7 @@ class Backward {
       Delay end = delays_[vertex];
       const double length = count(length_of(from));
       const double more = is_slowed(from, rank) ? length : 0;
-      end.take(begins_[vertex].time + share * more, begins_[vertex].slope + more);
+      end.take(begins_[vertex].time - count(wait_of(from)) + share * more, begins_[vertex].slope + more);
       const Time ends = from.is_meeting ? from.operation.moving : from.operation.end;
       if (!from.is_meeting) of_finish.take(end.time - count(finish_ - ends), end.slope);
       for (const std::uint32_t number :

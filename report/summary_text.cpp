@@ -59,6 +59,7 @@ std::string ranks_text(const Result& result) {
   std::vector<ColumnOf<RankRow>> columns = {{"ranks", [](const RankRow& row) { return rank_ranges(row.ranks, 24); }},
                                             {"count", [](const RankRow& row) { return row.ranks.size(); }},
                                             {"compute", part(&RankParts::compute)},
+                                            {"slowed", part(&RankParts::slowed)},
                                             {"host only", part(&RankParts::host)},
                                             {"memory only", part(&RankParts::memory)}};
   for (const std::string& family : families)
@@ -239,6 +240,29 @@ std::string loading_text(const Result& result) {
                      percent_of(loading / static_cast<double>(result.class_of_rank.size()), seconds(result.finish)));
 }
 
+// "the host holds devices up 38.0 % of the time".
+std::string host_text(const Result& result) {
+  constexpr double kLeastShare = 0.005;
+  for (const Part& part : mean_parts(result)) {
+    const double whole = seconds(result.finish.time_since_epoch());
+    if (part.kind == PartKind::kHost && part.seconds >= kLeastShare * whole)
+      return fmt::format("devices wait for their hosts {} of the time, mean over ranks\n",
+                         percent_of(part.seconds, whole));
+  }
+  return {};
+}
+
+// "communication beside computing slows it down, by 3.0 % of the time".
+std::string slowed_text(const Result& result) {
+  constexpr double kLeastShare = 0.01;
+  const double whole = seconds(result.finish.time_since_epoch());
+  for (const Part& part : mean_parts(result))
+    if (part.kind == PartKind::kSlowed && part.seconds >= kLeastShare * whole)
+      return fmt::format("communication beside it slows computing by {} of the time, mean over ranks\n",
+                         percent_of(part.seconds, whole));
+  return {};
+}
+
 // "critical path 38.85 s: compute 22.1 s, data 11.6 s, others 5.12 s", and who is to blame.
 std::string path_text(const Result& result) {
   if (result.path.empty()) return {};
@@ -280,11 +304,14 @@ std::string training_lines(const TrainingFigures& figures, std::uint32_t devices
                             rounded(figures.memory.in_use()));
 }
 
-// The ranks that compute longest, one line for those alike; what else they do in three columns.
-std::string slowest_ranks_text(const Result& result) {
-  constexpr std::size_t kRanksOnScreen = 5;
+// The ranks that compute longest, one line for those alike; what else they do in three columns. From two to five of
+// them, as a screen of 24 lines holds below `above` lines.
+std::string slowest_ranks_text(const Result& result, std::size_t above) {
+  constexpr std::size_t kMostRows = 5, kLeastRows = 2, kAround = 6,
+                        kLines = 24;  // headings, blank lines and hints around
+  const std::size_t most = std::clamp(kLines - std::min(kLines, above + kAround), kLeastRows, kMostRows);
   const std::vector<RankRow> all = rank_rows(result);
-  const std::span<const RankRow> rows = std::span(all).first(std::min(all.size(), kRanksOnScreen));
+  const std::span<const RankRow> rows = std::span(all).first(std::min(all.size(), most));
   const auto exposed = [](const RankRow& row) {
     Duration sum{};
     for (const auto& [family, time] : row.parts.exposed) sum += time;
@@ -299,7 +326,7 @@ std::string slowest_ranks_text(const Result& result) {
                 {"waiting", [](const RankRow& row) { return row.parts.wait + row.parts.bubble + row.parts.idle; }},
                 {"finish", [](const RankRow& row) { return row.parts.finish; }}})
           .text();
-  if (all.size() > kRanksOnScreen) text += fmt::format("  ... {} more rows\n", all.size() - kRanksOnScreen);
+  if (all.size() > most) text += fmt::format("  ... {} more rows\n", all.size() - most);
   return text;
 }
 
@@ -326,15 +353,35 @@ std::string interval_text(const TimeInterval& interval) {
   return text + "\n";
 }
 
+std::string sureness_text(const Result& result) {
+  std::string text;
+  if (result.interval) text += interval_text(*result.interval);
+  if (!result.by_hand.empty())
+    text += fmt::format("no interval: no published run has '{}' so\n", printable(result.by_hand, 80));
+  if (!result.nearest) return text;
+  const NearestRun& run = *result.nearest;
+  return text + fmt::format("nearest measured run: {} of {}: {}, predicted {} too {}; {}\n", printable(run.name, 60),
+                            printable(run.family, 40), rounded(run.measured), percent(std::abs(run.error)),
+                            run.error < 0 ? "fast" : "slow", printable(run.plan, 200));
+}
+
+std::string packed_text(const Result& result) {
+  if (!result.packed) return {};
+  return fmt::format(
+      "on {} of the {} devices of each node, so that {} groups stay inside nodes (`placement: dense` fills them)\n",
+      result.packed->in_use, result.packed->of, result.packed->groups);
+}
+
 std::string summary_text(const Result& result) {
   const std::size_t ranks = result.class_of_rank.size();
   const std::string what =
       result.jobs.empty() ? "iteration time" : fmt::format("all {} jobs are done after", result.jobs.size());
   std::string text = fmt::format("{} {}\n", what, rounded(iteration_time(result)));
-  if (result.interval) text += interval_text(*result.interval);
+  text += sureness_text(result);
   text +=
       fmt::format("{} on {} {}; {} network{}\n", counted(ranks, "rank"), counted(result.devices, "device"),
                   printable(result.device), result.network_model, result.library.empty() ? "" : ", " + result.library);
+  text += packed_text(result);
   if (result.training) text += result.training->job + "\n";
   if (result.call) text += call_text(*result.call);
   if (result.product) text += product_text(*result.product);
@@ -344,9 +391,10 @@ std::string summary_text(const Result& result) {
     text += fmt::format("before the first: {} to broadcast the parameters\n", rounded(result.initial));
   if (result.training) text += training_lines(*result.training, result.devices);
   if (result.computes_as_measured) text += "computing takes as long as measured\n";
-  text = folded_to_screen(text + path_text(result));
+  text = folded_to_screen(text + host_text(result) + slowed_text(result) + path_text(result));
   if (!result.jobs.empty()) text += jobs_text(result);
-  return text + "\n" + slowest_ranks_text(result) +
+  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  return text + "\n" + slowest_ranks_text(result, lines) +
          "\n--details: all parts, ranks and links; --critical-path: what to speed up;\n"
          "orrery explain: what more bandwidth or compute would help\n";
 }
@@ -361,7 +409,8 @@ std::string details_text(const Result& result) {
       fmt::format("{} {}   ({} on {} {}, {} network, granularity {}{})\n", what, rounded(iteration_time(result)),
                   counted(ranks, "rank"), counted(result.devices, "device"), printable(result.device),
                   result.network_model, result.granularity, result.library.empty() ? "" : ", " + result.library);
-  if (result.interval) text += interval_text(*result.interval);
+  text += folded_to_screen(sureness_text(result));
+  text += packed_text(result);
   if (result.iterations > 1)
     text += fmt::format("mean of {} iterations; the times below are of all of them\n", result.iterations);
   if (result.initial > Duration::zero())
@@ -379,7 +428,7 @@ std::string details_text(const Result& result) {
   if (result.computes_as_measured)
     text += fmt::format("{}computing takes as long as measured", parts.empty() && !result.busiest_link ? "" : "; ");
   if (!parts.empty() || result.busiest_link || result.computes_as_measured) text += "\n";
-  text += path_text(result);
+  text += host_text(result) + slowed_text(result) + path_text(result);
   text += fmt::format("\n{}\n{}", parts_text(parts, whole), ranks_text(result));
   if (result.training && !result.training->kernels.empty()) text += kernels_text(*result.training);
   if (!result.links.empty()) text += fmt::format("\n{}", links_text(result.links));

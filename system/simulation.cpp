@@ -22,7 +22,11 @@ class Simulation::Parts final : public InstantObserver {
   CollectivePlans& plans() { return plans_; }
 
  private:
-  void decide() override;
+  void decide() override {
+    start_what_can();
+    agents_.adjust_speeds();
+  }
+  void start_what_can();
   void settle() override { network_->settle(); }
   void split(const ClassSplit& split);
 
@@ -59,7 +63,7 @@ Simulation::Parts::Parts(const SimulationInput& input, const SimulationOptions& 
       cast_(make_cast({input.job, input.matching, input.fabric, input.placement, plans_, *network_},
                       cast_options(options), options.collectives.granularity,
                       {times_.colours(), times_.what_differs()})),
-      agents_(engine_, *cast_, times_, calls_, transfers_, observer, options_.collectives.queue_scope),
+      agents_(engine_, *cast_, times_, calls_, transfers_, observer, options_.collectives),
       calls_(engine_, *cast_, agents_, options_.collectives),
       transfers_(engine_, *cast_, agents_, options.collectives.library) {
   const auto has_repetitions = [](const workload::ExecutionGraph& graph) { return !graph.stretches().empty(); };
@@ -86,7 +90,7 @@ SimulationTotals Simulation::Parts::run(const SimulationProgress& progress) {
   return totals;
 }
 
-void Simulation::Parts::decide() {
+void Simulation::Parts::start_what_can() {
   calls_.advance();
   agents_.decide();
   const bool uses_anew = !agents_.first_uses().empty();

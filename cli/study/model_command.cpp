@@ -231,7 +231,8 @@ std::string plans_text(const ShownModel& model, const std::vector<PlanText>& pla
     const workload::MemoryNeed need = most_memory(training);
     training.recompute = workload::Recompute::kFull;
     const workload::MemoryNeed recomputed = most_memory(training);
-    const Bytes weights = need[MemoryUse::kParameters] + need[MemoryUse::kCommunication];
+    const Bytes weights =
+        need[MemoryUse::kParameters] + need[MemoryUse::kCommunication] + need[MemoryUse::kWorkspaces];
     table.row({plan, fmt::format("{}", training.parallel.ranks()), rounded(weights),
                rounded(need[MemoryUse::kGradients]), rounded(need[MemoryUse::kOptimizer]),
                rounded(need[MemoryUse::kActivations]), rounded(need.total()), rounded(recomputed.total())});

@@ -3,6 +3,9 @@
 // what the user restricts it to.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "collectives/group_shape.h"
 #include "collectives/nccl/constants.h"
 #include "collectives/nccl/options.h"
@@ -44,6 +47,9 @@ NcclProtocol nccl_protocol_of_send(double bytes, const NcclOptions& options);
 struct NcclSendCosts {
   double simple = 0;  // share of Simple's latencies in its own; the rest is LL's
   double wire = 0;    // bytes
+
+  // Seconds, from those of a send all in LL and all in Simple, which is never the faster one.
+  double latency(double ll, double all_simple) const { return std::lerp(ll, std::max(ll, all_simple), simple); }
 };
 NcclSendCosts nccl_send_costs(double bytes, const NcclOptions& options, const NcclConstants& constants);
 

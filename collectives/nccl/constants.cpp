@@ -28,7 +28,7 @@ constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
      "base latency of NVLS and NVLS-tree: time from the launch of a kernel to its first step, including the steps "
      "within the node"},
     {"base.pat", kLatency, "base latency of PAT: time from the launch of a kernel to its first step"},
-    {"hop.nvlink.tree.ll", kLatency, "latency of one step over NVLink (or xGMI)"},
+    {"hop.nvlink.tree.ll", kLatency, "latency of one step over NVLink"},
     {"hop.nvlink.tree.ll128", kLatency, ""},
     {"hop.nvlink.tree.simple", kLatency, ""},
     {"hop.nvlink.ring.ll", kLatency, ""},
@@ -36,6 +36,8 @@ constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
     {"hop.nvlink.ring.simple", kLatency, ""},
     {"hop.nvlink.collnet_direct", kLatency, ""},
     {"hop.nvlink.collnet_chain", kLatency, ""},
+    {"hop.xgmi.ll", kLatency, "latency of one step over xGMI, of RCCL's rings and trees"},
+    {"hop.xgmi.simple", kLatency, ""},
     {"hop.pcie.tree.ll", kLatency, "latency of one step over PCIe or through the host's memory"},
     {"hop.pcie.tree.ll128", kLatency, ""},
     {"hop.pcie.tree.simple", kLatency, ""},
@@ -97,7 +99,8 @@ constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
     {"hop_factor.blackwell", kFactor, ""},
     {"send_peer", kLatency, "time that sends to each further rank of the node add"},
     {"send_buffer", kSize,
-     "what a send puts into buffers before its receiver has come: a larger message begins when both have; more than any "
+     "what a send puts into buffers before its receiver has come: a larger message begins when both have; more than "
+     "any "
      "message has: none waits"},
     {"collnet_direct_wait", kLatency, "time that CollNet-direct waits for each other GPU of the node, to it and back"},
     {"pat_rank", kLatency, "time that PAT adds for each rank"},
@@ -106,9 +109,22 @@ constexpr std::array<NcclConstantEntry, kNcclConstants> kEntries = {{
      "largest size of a chunk, of all algorithms but rings and sends: of each GPU of a node, summed over all channels"},
     {"chunk.ring_cost", kLatency, "time that a kernel spends on a chunk of a ring or of sends"},
     {"chunk.ring_largest", kSize, "largest size of a chunk of a ring or of sends, summed over all channels"},
-    {"launch.single_process", kLatency,
-     "time that a call takes longer with `launch: single-process`, for each GPU of the node"},
+    {"launch.kernel", kLatency,
+     "time in which a thread of the host starts the kernel of one GPU; calls have no less latency, for each GPU that "
+     "the thread drives"},
+    {"launch.send", kLatency,
+     "time in which it prepares a send or a receive of a kernel, before NCCL 2.13: an all-to-all has one of each to "
+     "each rank"},
     {"launch.torch", kLatency, "time that a call takes longer with `launch: torch`"},
+    {"channels.nvlink", kFactor,
+     "channels of rings and trees within a node over NVLink or xGMI; each holds a multiprocessor"},
+    {"channels.pcie", kFactor, "channels of rings and trees within a node over PCIe or through the host's memory"},
+    {"channels.nvls", kFactor, "channels of NVLS and NVLS-tree"},
+    {"channels.nic", kFactor, "channels of rings and trees between nodes, for each NIC of a node that the group uses"},
+    {"channels.send", kFactor, "channels of sends: at most, and to one rank of the same node"},
+    {"channels.peer", kFactor, "channels of sends to one rank of another node"},
+    {"channels.traffic", kFactor,
+     "bytes of its memory that a rank reads and writes for each byte that it gets from others"},
 }};
 
 // The number of the constant at `path`, which has to be there.
@@ -117,6 +133,10 @@ consteval std::size_t number_of(std::string_view path) {
     if (kEntries[i].path == path) return i;
   throw path;
 }
+
+// The first release that was measured to prepare sends in next to no time: 2.10 is not, and 2.13 simplified the code
+// of kernels for the latency of sends (NCCL's release notes).
+constexpr NcclVersion kFirstWithFastSends{2, 13, 0};
 
 template <class Enum>
 constexpr std::size_t index(Enum e) {
@@ -164,6 +184,8 @@ double NcclConstants::base(NcclAlgorithm algorithm, NcclProtocol protocol, const
 }
 
 double NcclConstants::hop(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const {
+  if (machine.within == NodeLinkKind::kXgmi)
+    return values_[protocol == NcclProtocol::kLl ? number_of("hop.xgmi.ll") : number_of("hop.xgmi.simple")];
   const bool is_pcie = machine.within == NodeLinkKind::kPcie || machine.within == NodeLinkKind::kHost;
   const std::size_t first = is_pcie ? number_of("hop.pcie.tree.ll") : number_of("hop.nvlink.tree.ll");
   switch (algorithm) {
@@ -239,17 +261,14 @@ double NcclConstants::copy_rate(Architecture architecture) const {
   return values_[is_new ? number_of("copy.hopper") : number_of("copy.ampere")];
 }
 
-double NcclConstants::launch(LaunchMode mode, std::uint32_t per_node) const {
-  switch (mode) {
-    case LaunchMode::kMpi:
-    case LaunchMode::kThreads:
-      return 0;
-    case LaunchMode::kSingleProcess:
-      return values_[number_of("launch.single_process")] * per_node;
-    case LaunchMode::kTorch:
-      return values_[number_of("launch.torch")];
-  }
-  no_such_combination();
+double NcclConstants::launch(LaunchMode mode) const {
+  return mode == LaunchMode::kTorch ? values_[number_of("launch.torch")] : 0;
+}
+
+double NcclConstants::host_pace(const NcclOptions& options, std::uint32_t per_node, double sends) const {
+  const double driven = options.launch == LaunchMode::kSingleProcess ? per_node : 1;
+  const double of_send = options.version < kFirstWithFastSends ? values_[number_of("launch.send")] : 0;
+  return driven * (values_[number_of("launch.kernel")] + sends * of_send);
 }
 
 double NcclConstants::protocol_efficiency(NcclProtocol protocol) const {
@@ -277,6 +296,23 @@ double NcclConstants::pat_rank() const { return values_[number_of("pat_rank")]; 
 double NcclConstants::chunk_cost() const { return values_[number_of("chunk.cost")]; }
 double NcclConstants::largest_chunk() const { return values_[number_of("chunk.largest")]; }
 double NcclConstants::ring_chunk_cost() const { return values_[number_of("chunk.ring_cost")]; }
+double NcclConstants::channels(std::optional<NcclAlgorithm> algorithm, const GroupShape& shape,
+                               const MachineKind& machine) const {
+  const bool is_nvls = algorithm == NcclAlgorithm::kNvls || algorithm == NcclAlgorithm::kNvlsTree;
+  const bool is_pcie = machine.within == NodeLinkKind::kPcie || machine.within == NodeLinkKind::kHost;
+  const double most_sends = values_[number_of("channels.send")];
+  if (!algorithm && shape.nodes == 1) return most_sends;
+  if (!algorithm) return std::min(most_sends, (shape.ranks - shape.fullest) * values_[number_of("channels.peer")]);
+  if (is_nvls) return values_[number_of("channels.nvls")];
+  if (shape.nodes > 1) return shape.nics * values_[number_of("channels.nic")];
+  return values_[is_pcie ? number_of("channels.pcie") : number_of("channels.nvlink")];
+}
+
+double NcclConstants::channels_of_send(bool is_same_node) const {
+  return values_[is_same_node ? number_of("channels.send") : number_of("channels.peer")];
+}
+
+double NcclConstants::memory_traffic() const { return values_[number_of("channels.traffic")]; }
 double NcclConstants::largest_ring_chunk() const { return values_[number_of("chunk.ring_largest")]; }
 
 }  // namespace orrery::collectives

@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 
+#include "collectives/group_shape.h"
 #include "collectives/nccl/options.h"
 #include "core/machine_kind.h"
 
@@ -38,7 +39,7 @@ std::string_view meaning_of(std::size_t number);
 // The number of the one at `path`.
 std::optional<std::size_t> nccl_constant_named(std::string_view path);
 
-inline constexpr std::size_t kNcclConstants = 81;
+inline constexpr std::size_t kNcclConstants = 91;
 
 // Each in the unit of its kind.
 class NcclConstants {
@@ -59,8 +60,11 @@ class NcclConstants {
   double hop_factor(const MachineKind& machine) const;
   // Rate at which a rank writes its own memory, in bytes per second.
   double copy_rate(Architecture architecture) const;
-  // Time that the harness adds to each call, for `per_node` GPUs of a node.
-  double launch(LaunchMode mode, std::uint32_t per_node) const;
+  // Time that the harness adds to each call.
+  double launch(LaunchMode mode) const;
+  // Time that a thread of the host needs to start a call on its GPUs (`per_node` of a node, or one), whose kernels hold
+  // `sends` sends and receives each. The host starts calls while earlier ones run, so that one of many takes no less.
+  double host_pace(const NcclOptions& options, std::uint32_t per_node, double sends) const;
 
   double protocol_efficiency(NcclProtocol protocol) const;  // data in what is sent
   double ring_efficiency() const;
@@ -77,6 +81,12 @@ class NcclConstants {
   double largest_chunk() const;  // per GPU of a node
   double ring_chunk_cost() const;
   double largest_ring_chunk() const;  // of all channels
+  // Channels of a call's kernel; each holds a multiprocessor. `algorithm`: none of what is made of sends.
+  double channels(std::optional<NcclAlgorithm> algorithm, const GroupShape& shape, const MachineKind& machine) const;
+  // The same of one send.
+  double channels_of_send(bool is_same_node) const;
+  // Bytes of its memory that a rank reads and writes for each byte that it gets.
+  double memory_traffic() const;
 
   bool operator==(const NcclConstants&) const = default;
 

@@ -81,12 +81,13 @@ class Costs {
                   {is_all_to_all ? NodePattern::kAllPairs : NodePattern::kRing, part * (per_node_ - 1),
                    part * (ranks_ - per_node_)}};
     const NcclSendCosts costs = nccl_send_costs(part, options_, c_);
-    cost.latency = std::lerp(send_latency(kLl), send_latency(kSimple), costs.simple) +
+    cost.latency = costs.latency(send_latency(kLl), send_latency(kSimple)) +
                    c_.base_factor(call_.machine.architecture) * c_.send_peer() * std::max(per_node_ - 2, 0.0);
     cost.between_efficiency = costs.wire > 0 ? part / costs.wire : 1;
     cost.within_efficiency = c_.send_efficiency() * cost.between_efficiency;
     chunk_sent(cost, kStagesOfHop * costs.simple, part * (ranks_ - 1));
     if (is_all_to_all && !options_.in_place) cost.local = part;
+    cost.sends = is_all_to_all ? 2 * ranks_ : 2;  // of a gather or a scatter on average
     return cost;
   }
 
@@ -126,10 +127,8 @@ class Costs {
     const double share = (ranks_ - 1) / ranks_;
     const double rounds = call_.is_all_reduce() ? 2 : 1;
     const double sent = amount_ * (call_.is_all_reduce() || call_.is_exchange() ? rounds * share : 1);
-    // On one node all channels of a broadcast or reduce are alike, and small parts follow one another closely: NCCL
-    // counts one step.
-    const bool is_chain = !call_.is_all_reduce() && !call_.is_exchange() && !call_.spans_nodes();
-    const double steps = is_chain ? 1 : rounds * (ranks_ - 1);
+    // A broadcast or a reduce goes along the ring once. NCCL counts one step for it on one node; measured are all.
+    const double steps = rounds * (ranks_ - 1);
     const double network_steps = rounds * (nodes_ - 1);
     NcclCost cost{kRing, protocol, {NodePattern::kRing, sent, 0}};
     if (call_.spans_nodes()) {
@@ -142,7 +141,7 @@ class Costs {
     cost.within_efficiency = c_.ring_efficiency() * cost.between_efficiency;
     if (protocol == kLl) cost.least = sent / ll_cap();
     // All links are busy from the first step to the last: the pipe is as long as one hop, whatever the ring.
-    if (protocol != kLl && !is_chain) chunk_sent(cost, kStagesOfHop, sent);
+    if (protocol != kLl) chunk_sent(cost, kStagesOfHop, sent);
     // The last that a rank adds up it writes to its own memory, and its own part of what is gathered.
     if (call_.is_all_reduce() || call_.kind == CollectiveKind::kReduceScatter || !options_.in_place)
       cost.local = call_.is_all_reduce() || call_.is_exchange() ? amount_ / ranks_ : 0;

@@ -33,6 +33,7 @@ struct NcclCost {
   double largest_chunk = 0;  // as a share of all
   double local = 0;          // bytes that each rank writes to its own memory besides
   double least = 0;          // seconds that the bytes take on however fast links
+  double sends = 0;          // sends and receives of each rank that its host prepares
 };
 
 // One that NCCL offers for such calls, whatever their size.

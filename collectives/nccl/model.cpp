@@ -36,37 +36,55 @@ double fill(const NcclCost& cost, double moving) {
 
 // Timing of a candidate: its bytes on the wire, and its time with nothing else on the links.
 struct Timing {
+  DeviceShare takes;
   double within = 0;
   double between = 0;
   double latency = 0;
   double least = 0;  // that the bytes take, whatever the links
   double seconds = 0;
+  double device = 0;
 };
 
 Aggregate transfer_of(const NcclCost& cost, const Timing& timing) {
-  return {cost.volume.pattern, whole(timing.within), whole(timing.between), duration(timing.latency),
-          duration(timing.least)};
+  return {cost.volume.pattern,      whole(timing.within),   whole(timing.between),
+          duration(timing.latency), duration(timing.least), timing.takes};
+}
+
+std::uint32_t channels(double number) { return static_cast<std::uint32_t>(std::clamp(number, 0.0, 1024.0)); }
+
+// All that a rank gets comes as evenly as it sends.
+DeviceShare share_of(const NcclCost& cost, const NcclCall& call, double moving, const NcclConstants& constants) {
+  const double bytes = constants.memory_traffic() * (cost.volume.within + cost.volume.between);
+  return {channels(constants.channels(cost.algorithm, *call.shape, call.machine)),
+          moving > 0 ? std::llround(std::min(bytes / moving, kMostBytes)) : 0};
 }
 
 Timing timing_of(const NcclCost& cost, const NcclCall& call, const NcclOptions& options,
                  const NcclConstants& constants) {
-  const double host = call.machine.within == NodeLinkKind::kHost ? constants.host_efficiency() : 1;
+  const double copies = call.machine.within == NodeLinkKind::kHost ? constants.host_efficiency() : 1;
   Timing timing;
-  timing.within = cost.volume.within / cost.within_efficiency / host;
+  timing.within = cost.volume.within / cost.within_efficiency / copies;
   timing.between = cost.volume.between / cost.between_efficiency / constants.network_efficiency();
   double moving = lone_seconds(transfer_of(cost, timing), *call.shape).together;
   if (cost.least > moving) moving = timing.least = cost.least;
-  timing.latency = constants.launch(options.launch, call.shape->fullest) + cost.latency +
-                   cost.local / constants.copy_rate(call.machine.architecture) + fill(cost, moving);
-  timing.seconds = std::max(timing.within, timing.between) < kMostBytes ? timing.latency + moving
-                                                                        : std::numeric_limits<double>::infinity();
+  timing.takes = share_of(cost, call, moving, constants);
+  const bool is_whole = std::max(timing.within, timing.between) < kMostBytes;
+  const auto time_of = [&](double latency) {
+    return is_whole ? latency + moving : std::numeric_limits<double>::infinity();
+  };
+  const double launch = constants.launch(options.launch);
+  const double host = constants.host_pace(options, call.shape->fullest, cost.sends);
+  const double with_bytes = cost.local / constants.copy_rate(call.machine.architecture) + fill(cost, moving);
+  timing.latency = launch + std::max(cost.latency, host) + with_bytes;
+  timing.seconds = time_of(timing.latency);
+  timing.device = time_of(launch + cost.latency + with_bytes);
   return timing;
 }
 
 NcclTiming timed(const NcclCost& cost, const NcclCall& call, const NcclOptions& options,
                  const NcclConstants& constants) {
   const Timing timing = timing_of(cost, call, options, constants);
-  return {cost.algorithm, cost.protocol, transfer_of(cost, timing), timing.seconds};
+  return {cost.algorithm, cost.protocol, transfer_of(cost, timing), timing.seconds, timing.device};
 }
 
 }  // namespace
@@ -94,7 +112,7 @@ NcclTiming fastest_nccl_timing(const NcclCall& call, const NcclOptions& options,
                     "that it is held to",
                     to_text(options.version), name_of(call.kind), call.shape->ranks, call.shape->nodes),
         "drop collectives.algo or collectives.proto, or name others: ring runs everywhere in ll and simple");
-  const NcclTiming& fastest = *std::ranges::min_element(timings, {}, &NcclTiming::seconds);
+  const NcclTiming& fastest = *std::ranges::min_element(timings, {}, &NcclTiming::device);
   require_countable(fastest.seconds);
   return fastest;
 }
@@ -108,11 +126,12 @@ NcclSend nccl_send(Bytes bytes, bool is_same_node, const MachineKind& machine, c
     return constants.base(kRing, protocol, machine) +
            (is_same_node ? constants.hop(kRing, protocol, machine) : constants.network_hop(kRing, protocol, machine));
   };
-  const double latency = constants.launch(options.launch, 1) +
-                         std::lerp(latency_of(NcclProtocol::kLl), latency_of(NcclProtocol::kSimple), costs.simple);
+  const double latency = constants.launch(options.launch) +
+                         costs.latency(latency_of(NcclProtocol::kLl), latency_of(NcclProtocol::kSimple));
   NcclSend send;
   send.protocol = nccl_protocol_of_send(data, options);
   send.latency = duration(latency);
+  send.processors = channels(constants.channels_of_send(is_same_node));
   send.exceeds_buffer = data > constants.send_buffer();
   double efficiency = 1;
   if (!is_same_node) efficiency *= constants.network_efficiency();

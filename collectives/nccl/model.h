@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Times of a collective by NCCL's algorithms and protocols, and the choice among them: the fastest.
 //
-//   time = launch + base + steps within the node * hop + steps over the network * hop + bytes / rate + fill
+//   time = launch + max(base + steps within the node * hop + steps over the network * hop, host) + bytes / rate + fill
 //
+// `host` is what a thread of the host takes to start the kernels of one call, eight of them where it drives eight GPUs.
+// The first kernels wait for the last, while it starts the next call; so it covers the latency. That the bytes come on
+// top is measured (eight A100, all-reduce and all-to-all of 64 KiB to 64 MiB), as is that NCCL's choice is the same.
 // The shape of it follows NVIDIA/nccl, src/graph/tuning.cc; the bytes that each link carries, and so the rate, follow
 // from the algorithm and the fabric. LL sends a flag beside every word (2 bytes on the wire per byte) and is capped;
 // LL128 a flag in 128 bytes; Simple nothing. A kernel that works in chunks starts slowly: of chunks of size c, as many
@@ -29,6 +32,7 @@ struct NcclTiming {
   NcclProtocol protocol = NcclProtocol::kSimple;
   Aggregate transfer;
   double seconds = 0;  // with nothing else on the links
+  double device = 0;   // the same if the host keeps no GPU waiting
 };
 
 // All candidates that the options leave, in the order of the enumerations; empty if there are none.
@@ -41,7 +45,7 @@ double lone_seconds(const NcclCost& cost, const NcclCall& call, const NcclOption
 // True if a time can be simulated.
 bool is_countable(double seconds);
 
-// The fastest of them, the first of equal ones. InputError if the options leave none.
+// The one that the GPUs are fastest with, the first of equal ones. InputError if the options leave none.
 NcclTiming fastest_nccl_timing(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants);
 
 // Send by NCCL: the time before its first byte leaves, and its bytes on the wire.
@@ -49,7 +53,8 @@ struct NcclSend {
   NcclProtocol protocol = NcclProtocol::kSimple;
   Duration latency{};
   Bytes bytes{0};
-  bool exceeds_buffer = false;  // more than NCCL takes in before the receiver has come
+  std::uint32_t processors = 0;  // that it holds
+  bool exceeds_buffer = false;   // more than NCCL takes in before the receiver has come
 };
 NcclSend nccl_send(Bytes bytes, bool is_same_node, const MachineKind& machine, const NcclOptions& options,
                    const NcclConstants& constants);

@@ -182,6 +182,9 @@ void multiply_value(ConfigValue& root, std::string_view path, std::string_view f
   Parsed<std::string> product = multiplied(value->scalar, factor);
   if (!product.value)
     return diagnostics.error(where, fmt::format("{}: {}", printable(path), product.problem), std::move(product.hint));
+  if (const auto number = written(value->scalar); number && to_text(number->number) == "0")
+    diagnostics.warning(where, fmt::format("'{}' is 0, which no factor changes", printable(path)),
+                        fmt::format("give it a value: {}=...", printable(path)));
   *value = {ConfigValue::Kind::kScalar, where, std::move(*product.value), {}, {}};
 }
 

@@ -31,6 +31,7 @@ struct ConfigValue {
   std::list<ConfigEntry> entries;  // kMap, in file order; lists keep references valid while readers add defaults
   bool over_default = false;       // kMap: its entries change the file that a reader takes where the key is missing
   bool is_resolved = false;        // kMap: all of it was filled in before, so that nobody has written its keys
+  bool is_default = false;         // written, and what its reader would take without it
 
   const ConfigEntry* find(std::string_view key) const;
   ConfigEntry* find(std::string_view key);

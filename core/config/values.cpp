@@ -159,8 +159,11 @@ Value Key<Value, Domain>::required(Section& section, std::string_view documented
 template <class Value, class Domain>
 Value Key<Value, Domain>::optional(Section& section, Value fallback, std::string_view documented) const {
   const std::string text = text_of(fallback, domain_);
-  if (const ConfigValue* value = declare(section, documented.empty() ? text : documented))
-    return convert(section, *value).value_or(fallback);
+  if (ConfigValue* value = declare(section, documented.empty() ? text : documented)) {
+    const std::optional<Value> given = convert(section, *value);
+    value->is_default = given == fallback;
+    return given.value_or(fallback);
+  }
   section.set_default(name_, text, documented);
   return fallback;
 }

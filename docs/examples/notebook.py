@@ -16,7 +16,7 @@ import pandas as pd
 ORRERY = os.environ.get("ORRERY", "orrery")
 STUDIES = Path(__file__).resolve().parents[2] / "configs" / "studies"
 FOLDER = Path(tempfile.mkdtemp(prefix="orrery-"))
-pd.set_option("display.width", 120, "display.max_columns", 20)
+pd.set_option("display.width", 160, "display.max_columns", 20)
 
 
 def orrery(*words):

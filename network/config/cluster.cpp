@@ -140,7 +140,7 @@ void check_cluster(Section& section, const ClusterSpec& cluster, const Location&
 }
 
 // The nodes of a cluster of several types. The keys of a node are documented where a cluster has one type.
-std::vector<NodeGroup> read_groups(Section& section, const ReadDevice& read_device, bool is_there) {
+std::vector<NodeGroup> read_groups(Section& section, const ClusterReaders& readers, bool is_there) {
   const std::size_t errors = section.errors();
   std::vector<NodeGroup> groups;
   section.list(
@@ -152,7 +152,7 @@ std::vector<NodeGroup> read_groups(Section& section, const ReadDevice& read_devi
         group.required_section(
             "node", "a node type, as `cluster.node`",
             [&](Section& node) {
-              if (is_there) read.node = read_node(node, read_device);
+              if (is_there) read.node = read_node(node, readers);
             },
             "nodes");
         group.needs("count", read.count, {1, kMostDevices}, "number of nodes of the type");
@@ -167,11 +167,11 @@ std::vector<NodeGroup> read_groups(Section& section, const ReadDevice& read_devi
 }
 
 // Reads `nodes` as a list, into the cluster. `is_there`: it is one, and not only documented.
-void read_mixed_nodes(Section& section, const std::optional<NodeCount>& nodes, const ReadDevice& read_device,
+void read_mixed_nodes(Section& section, const std::optional<NodeCount>& nodes, const ClusterReaders& readers,
                       bool is_there, ClusterSpec& cluster) {
   const std::size_t errors = section.errors();
   if (is_there) section.know("node");
-  cluster.groups = read_groups(section, read_device, is_there);
+  cluster.groups = read_groups(section, readers, is_there);
   if (!is_there || !section.sound(errors)) return;
   if (section.has("node"))
     section.error("node", "'node' and a list of 'nodes' exclude each other",
@@ -187,7 +187,7 @@ void read_mixed_nodes(Section& section, const std::optional<NodeCount>& nodes, c
   if (cluster.groups.size() == 1) cluster.groups.clear();
 }
 
-ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, const ReadDevice& read_device,
+ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, const ClusterReaders& readers,
                        const Routing& routing) {
   const std::size_t errors = section.errors();
   ClusterSpec cluster;
@@ -197,7 +197,7 @@ ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, 
   section.when(!is_mixed, [&] {
     section.required_section(
         "node", "the node type of the cluster. Example: `node: dgx-a100`",
-        [&](Section& node) { cluster.node = read_node(node, read_device); }, "nodes");
+        [&](Section& node) { cluster.node = read_node(node, readers); }, "nodes");
     if (nodes && !section.has("nodes"))
       section.know("nodes");  // no default beside the experiment's number
     else
@@ -206,15 +206,16 @@ ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, 
     if (nodes) cluster.nodes = nodes->count;
     if (nodes) section.overruled("nodes", "nodes", nodes->where);
   });
-  section.when(is_mixed, [&] { read_mixed_nodes(section, nodes, read_device, is_mixed, cluster); });
+  section.when(is_mixed, [&] { read_mixed_nodes(section, nodes, readers, is_mixed, cluster); });
   const std::uint64_t nics =
       section.sound(errors) && cluster.node.nics ? std::uint64_t{cluster.nodes} * nic_trunks(cluster.node) : 0;
   const bool may_relay = nics > 0 && cluster.node.interconnect == NodeLinkKind::kNvlink;
-  section.section(
-      "scale_out", "fabric that joins the NICs of the nodes; required with more than one node", [&](Section& scale_out) {
-        cluster.scale_out = read_scale_out(scale_out, nics <= kMostDevices ? static_cast<std::uint32_t>(nics) : 0,
-                                           may_relay ? nic_trunks(cluster.node) : 1);
-      });
+  section.section("scale_out", "fabric that joins the NICs of the nodes; required with more than one node",
+                  [&](Section& scale_out) {
+                    cluster.scale_out =
+                        read_scale_out(scale_out, nics <= kMostDevices ? static_cast<std::uint32_t>(nics) : 0,
+                                       may_relay ? nic_trunks(cluster.node) : 1);
+                  });
   if (section.sound(errors)) check_cluster(section, cluster, nodes ? nodes->where : section.where("nodes"));
   if (cluster.scale_out && cluster.node.nics && cluster.node.nics->efficiency)
     section.overruled("scale_out.network.efficiency", section.path() + ".node.nics.efficiency",
@@ -238,13 +239,13 @@ void overrule_links_of_device(Section& section) {
 }
 
 std::vector<DimensionSpec> read_dimensions(Section& section, const std::optional<NodeCount>& nodes,
-                                           const ReadDevice& read_device, const Routing& routing) {
+                                           const ClusterReaders& readers, const Routing& routing) {
   const std::size_t errors = section.errors();
   DeviceLinks links;
   section.required_section(
       "device", "the device of a cluster of `dims`. Example: `device: a100-sxm-80gb`",
       [&](Section& device) {
-        read_device(device);
+        readers.device(device);
         if (device.sound()) links = read_device_links(device);
       },
       "devices");
@@ -302,7 +303,6 @@ FabricSpec read_fabric(Section& cluster, Prices& prices, const std::optional<Nod
                   "them); they win over `collectives.constants`",
                   readers.nccl);
   read_prices(cluster, prices);
-  const ReadDevice& read_device = readers.device;
   const bool has_dimensions = cluster.has("dims");
   for (const char* key : {"node", "nodes", "scale_out"}) {
     if (!has_dimensions || !cluster.has(key)) continue;
@@ -312,8 +312,8 @@ FabricSpec read_fabric(Section& cluster, Prices& prices, const std::optional<Nod
   }
   if (!has_dimensions) cluster.know("dims");
   FabricSpec spec;
-  cluster.when(has_dimensions, [&] { spec = read_dimensions(cluster, nodes, read_device, routing); });
-  cluster.when(!has_dimensions, [&] { spec = read_nodes(cluster, nodes, read_device, routing); });
+  cluster.when(has_dimensions, [&] { spec = read_dimensions(cluster, nodes, readers, routing); });
+  cluster.when(!has_dimensions, [&] { spec = read_nodes(cluster, nodes, readers, routing); });
   return spec;
 }
 
@@ -382,8 +382,9 @@ std::optional<Fabric> read_cluster(Section& experiment, const ClusterReaders& re
   Fabric fabric = build(*spec, routing);
   give_prices(fabric, std::move(prices), experiment.context().diagnostics());
   if (const std::string apart = join_rails(fabric); !apart.empty()) {
-    experiment.error("cluster", apart,
-                     "a network without a spine needs nodes with 'interconnect: nvlink' whose devices are all joined by it");
+    experiment.error(
+        "cluster", apart,
+        "a network without a spine needs nodes with 'interconnect: nvlink' whose devices are all joined by it");
     return std::nullopt;
   }
   const std::string problem = left_problem(fabric);

@@ -15,7 +15,8 @@ namespace orrery::network {
 // Parts of a cluster that other layers read; each is called with the section, wherever that stands.
 struct ClusterReaders {
   std::function<void(Section&)> device;
-  std::function<void(Section&)> nccl;  // constants of the `nccl` library that were measured on this cluster
+  std::function<void(Section&)> nccl;    // constants of the `nccl` library that were measured on this cluster
+  std::function<void(Section&)> node{};  // more keys of a node, whose device was read before; may be empty
 };
 
 // Reads `cluster` (a name or path of configs/clusters, or inline) and `nodes` of an experiment. A cluster has either
@@ -23,11 +24,9 @@ struct ClusterReaders {
 // diagnostics.
 std::optional<Fabric> read_cluster(Section& experiment, const ClusterReaders& readers, const Routing& routing = {});
 
-using ReadDevice = std::function<void(Section&)>;
-
 // Reads a node, whose devices are joined by `fabric` (a topology), by `links` (an explicit graph that has the NICs too)
 // or as `topology_matrix` says (the same, in the words of nvidia-smi).
-NodeSpec read_node(Section& section, const ReadDevice& read_device);
+NodeSpec read_node(Section& section, const ClusterReaders& readers);
 
 // Reads `routing` and `ecmp_seed` of an experiment's `network`.
 Routing read_routing(Section& network);

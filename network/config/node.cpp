@@ -238,13 +238,13 @@ void read_interconnect(Section& section, NodeSpec& node) {
 
 }  // namespace
 
-NodeSpec read_node(Section& section, const ReadDevice& read_device) {
+NodeSpec read_node(Section& section, const ClusterReaders& readers) {
   NodeSpec node;
   DeviceLinks links;
   section.required_section(
       "device", "the device of the node. Example: `device: h100-sxm`",
       [&](Section& device) {
-        read_device(device);
+        readers.device(device);
         if (device.sound()) links = read_device_links(device);
       },
       "devices");
@@ -266,6 +266,7 @@ NodeSpec read_node(Section& section, const ReadDevice& read_device) {
   const bool has_matrix = section.has("topology_matrix") && !node.fabric.own.graph.empty();
   if (has_matrix) infer_interconnect(node, links.architecture);
   read_interconnect(section, node);
+  if (readers.node) readers.node(section);
   section.sources();
   return node;
 }

@@ -448,6 +448,11 @@ bool Fabric::uses_spare_nics() const {
   return layout != nullptr && !layout->ways_out.empty();
 }
 
+bool Fabric::has_stack() const {
+  const auto* layout = std::get_if<ClusterLayout>(&parts_.layout);
+  return layout != nullptr && layout->first_stack_link;
+}
+
 Fabric::NicUse Fabric::nics_of(DeviceId device) const {
   const ClusterLayout& layout = std::get<ClusterLayout>(parts_.layout);
   const std::uint32_t out = layout.way_out(index_of(device)), in = layout.way_in(index_of(device));

@@ -251,7 +251,9 @@ class Fabric {
   };
   // True if some device uses a NIC other than its own, or reaches its own over another device.
   bool uses_spare_nics() const;
-  // NICs of one device; only for a fabric that uses_spare_nics().
+  // True if the processors of the hosts move what goes between nodes, for each device by threads of its own (TCP).
+  bool has_stack() const;
+  // NICs of one device; only for a fabric of several nodes.
   NicUse nics_of(DeviceId device) const;
 
   // Replaces `out` by the links from one device to another, in the order of travel; none if they are the same.

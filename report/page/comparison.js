@@ -10,7 +10,7 @@ function kindOfPart(name) {
   const exposed = /^exposed communication \((.*)\)$/.exec(name);
   if (exposed) return exposed[1];
   const known = {
-    "device compute": "compute", "host compute": "host", "pipeline bubble": "bubble", "waiting for members of collectives": "wait"
+    "device compute": "compute", "slowed by communication": "slowed", "host compute": "host", "pipeline bubble": "bubble", "waiting for members of collectives": "wait"
   };
   return known[name] ?? name;
 }

@@ -68,7 +68,7 @@ function severalJobs(result) {
 
 function partsOf(row) {
   const parts = [
-    ["compute", row.compute_s - row.host_s - row.memory_s], ["host", row.host_s], ["memory", row.memory_s],
+    ["compute", row.compute_s - row.slowed_s - row.host_s - row.memory_s], ["slowed", row.slowed_s], ["host", row.host_s], ["memory", row.memory_s],
     ...Object.entries(row.exposed_comm_s), ["wait", row.wait_s], ["bubble", row.bubble_s], ["idle", row.idle_s]
   ];
   return parts.filter(([, seconds]) => seconds > 0);

@@ -13,6 +13,7 @@
 #include "experiment/job.h"
 #include "network/fabric/fabric.h"
 #include "study/benchmark/bound.h"
+#include "study/interval/kinds.h"
 #include "system/plans/group_library.h"
 #include "system/plans/plans.h"
 
@@ -205,6 +206,8 @@ CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& 
   table.nodes = fabric.device_count() / fabric.dimensions().front().size;
   table.device = benchmark.experiment.devices_text();
   table.generation = benchmark.experiment.machine_kind().architecture;
+  table.network = benchmark.experiment.machine_kind().network;
+  table.by_hand = setting_by_hand(benchmark.experiment);
   table.has_mixed_devices = benchmark.experiment.devices.size() > 1;
   table.network_model = system::network_model_names()[static_cast<std::size_t>(benchmark.experiment.network)];
   if (benchmark.experiment.nccl) table.library = benchmark.experiment.nccl->name();

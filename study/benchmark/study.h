@@ -60,12 +60,14 @@ struct CollectiveTable {
   std::uint32_t nodes = 0;
   std::string device;
   Architecture generation = Architecture::kOther;  // of the devices
+  NetworkKind network = NetworkKind::kOther;       // between the nodes
   bool has_mixed_devices = false;                  // `device` names several types
   std::string network_model;
   std::string library{};    // "nccl 2.30.0"; empty: the fixed one
   std::string algorithm{};  // that was asked for; empty: any
   // Extremes of an all-to-all whose sizes differ; a row's size is then the mean over ranks.
   std::optional<experiment::ShareExtremes> shares{};
+  std::string by_hand{};    // the key that no measurement has so, for which there are no intervals
   std::vector<CollectiveRow> rows;
   std::vector<Problem> warnings;
 };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <string_view>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -44,12 +46,14 @@ std::vector<ComparedRows> compared_rows(std::span<const CollectiveRow> rows) {
   return all;
 }
 
-// Text on the uncertainty of the times.
-std::string intervals_text(std::span<const CollectiveRow> rows) {
+// Text on the uncertainty of the times, each line behind `indent`.
+std::string intervals_text(const CollectiveTable& table, std::string_view indent) {
+  if (!table.by_hand.empty())
+    return fmt::format("{}no interval: no published run has '{}' so\n", indent, printable(table.by_hand, 80));
   std::string text;
-  for (const ComparedRows& part : compared_rows(rows)) {
+  for (const ComparedRows& part : compared_rows(table.rows)) {
     const report::TimeInterval& interval = part.interval();
-    text += fmt::format("  {} of {} comparable measurements ({}): {:.2f} to {:.2f} times what is predicted",
+    text += fmt::format("{}{} of {} comparable measurements ({}): {:.2f} to {:.2f} times what is predicted", indent,
                         percent(interval.share, 0), interval.runs, interval.of, part.low(), part.high());
     if (!interval.beyond.empty()) text += fmt::format("; wide, for want of {}", interval.beyond);
     text += "\n";
@@ -94,7 +98,7 @@ std::string machine_text(const CollectiveTable& table) {
 std::string collective_text(const CollectiveTable& table) {
   using report::kRight;
   return fmt::format("{} on {}: {}\n{}\n", table.operation, table.cluster, machine_text(table),
-                     intervals_text(table.rows)) +
+                     intervals_text(table, "  ")) +
          report::table_of(
              table.rows,
              {{"size (B)", [](const auto& row) { return row.bytes.count(); }},
@@ -117,7 +121,8 @@ std::string side_by_side_text(std::span<const CollectiveTable> tables) {
     const CollectiveTable& table = tables[i];
     ORRERY_ASSERT(table.rows.size() == tables.front().rows.size());
     const std::string algorithm = table.library.empty() ? ", " + table.rows.front().algorithm : "";
-    heading += fmt::format("  {}: {}{}\n", table.cluster, machine_text(table), algorithm);
+    heading +=
+        fmt::format("  {}: {}{}\n", table.cluster, machine_text(table), algorithm) + intervals_text(table, "    ");
     text.column(fmt::format("{}: time (us)", table.cluster));
     text.column("busbw (GB/s)");
     if (!table.library.empty()) text.column("algorithm", report::Table::Align::kLeft);
@@ -157,6 +162,7 @@ nlohmann::ordered_json to_json(const CollectiveTable& table) {
   document["rows"] = std::move(rows);
   if (nlohmann::ordered_json intervals = intervals_json(table.rows); !intervals.empty())
     document["intervals"] = std::move(intervals);
+  if (!table.by_hand.empty()) document["by_hand"] = printable(table.by_hand, 120);
   return document;
 }
 
@@ -194,7 +200,8 @@ report::Document collective_document() {
                    {kWhole, "runs", "how many comparable runs there are"},
                    {kWhole, "families", "that these are of"},
                    {kText, "of", "which kind of runs"},
-                   maybe({kText, "beyond", "what none of them had"})}})}};
+                   maybe({kText, "beyond", "what none of them had"})}}),
+           maybe({kText, "by_hand", "key that no measured call has so, for which there are no intervals"})}};
 }
 
 }  // namespace orrery::study

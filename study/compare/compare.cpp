@@ -131,7 +131,7 @@ std::size_t lines_of(const std::string& text) {
 
 // Names tell nothing that the values do not: they are the first to go.
 std::string settings_text(const std::vector<NamedResult>& runs) {
-  constexpr std::size_t kMost = 6;
+  constexpr std::size_t kMost = 5;
   std::vector<SettingDifference> differences =
       differing_settings(runs[0].result->experiment, runs[1].result->experiment);
   if (differences.empty()) return "\nno setting differs\n";
@@ -143,6 +143,22 @@ std::string settings_text(const std::vector<NamedResult>& runs) {
     table.row({printable(one.key, 38), printable(one.first, 16), printable(one.second, 16)});
   std::string text = "\n" + table.text();
   if (differences.size() > most) text += fmt::format("  {} more with --json\n", differences.size() - most);
+  return text;
+}
+
+// Runs whose times differ by less than ratios are off, a line for those of one sort of job.
+std::string ties_text(const std::vector<NamedResult>& runs) {
+  const double first = seconds(runs.front().result->finish);
+  std::map<std::pair<double, std::size_t>, std::vector<std::string>> names;  // by the error and the number of pairs
+  for (const NamedResult& run : runs)
+    if (const double time = seconds(run.result->finish);
+        run.ratio && first > 0 && time > 0 && time != first && is_within(time / first, *run.ratio))
+      names[{run.ratio->at_most, run.ratio->pairs}].push_back(run.name);
+  std::string text;
+  for (const auto& [error, tied] : names)
+    text += report::wrapped(fmt::format("{}: within the error of ratios, {} in {} of {} pairs of published runs",
+                                        fmt::join(tied, ", "), percent(error.first), percent(kIntervalShare, 0),
+                                        error.second));
   return text;
 }
 
@@ -249,6 +265,7 @@ std::string comparison_text(const std::vector<NamedResult>& runs) {
   for (std::size_t i = 1; i < runs.size(); ++i)
     text += explanation(runs[i], parts[i], parts[0], seconds(runs[i].result->finish) - seconds(runs[0].result->finish),
                         runs[0]);
+  text += ties_text(runs);
   if (runs.size() != 2) return text;
   text += settings_text(runs);
   return text + operations_text(runs, text);
@@ -262,6 +279,7 @@ nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs) {
     nlohmann::ordered_json parts = nlohmann::ordered_json::object();
     for (const report::Part& part : report::mean_parts(*run.result)) parts[part.name] = part.seconds;
     list.push_back({{"name", run.name}, {"time_s", time}, {"ratio", first > 0 ? time / first : 1}, {"parts_s", parts}});
+    if (run.ratio) list.back()["ratio_error"] = to_json(*run.ratio);
     for (const NoDifference& one : run.reasons)
       list.back()["no_difference"].push_back({{"keys", one.keys}, {"reason", one.reason}, {"remedy", one.remedy}});
   }
@@ -294,6 +312,7 @@ report::Document comparison_document() {
          {kNumber, "time_s", ""},
          {kNumber, "ratio", "to the first"},
          {kMap, "parts_s", "mean over ranks", {{kNumber, "<PART>", ""}}},
+         maybe({kMap, "ratio_error", "how far off ratios to the first are", ratio_error_keys()}),
          maybe({kList,
                 "no_difference",
                 "of one that takes as long as the first",

@@ -14,6 +14,7 @@
 #include "report/documents/documents.h"
 #include "report/result.h"
 #include "study/compare/no_difference.h"
+#include "study/interval/ratio.h"
 
 namespace orrery::study {
 
@@ -22,6 +23,7 @@ struct NamedResult {
   const report::Result* result = nullptr;  // outlives the comparison
   std::optional<report::CriticalPath> path{};
   std::vector<NoDifference> reasons{};  // of one that takes as long as the first: why nothing comes of what differs
+  std::optional<RatioError> ratio{};    // how far off ratios to the first are; none where no published run tells
 };
 
 // A key of the resolved configurations whose values differ; "-" stands for none.

@@ -186,8 +186,9 @@ NoDifference link_reason(const EqualPair& pair, const std::string& key, const st
         false};
   const std::string& by = fabric.link_keys()[cap->by];
   const std::string remedy = by.empty() || by == key ? std::string() : fmt::format("change '{}' with it", by);
-  const std::string narrower = fmt::format("also crosses '{}', which carry {}",
-                                           network::without_direction(fabric.link_classes()[cap->by]), rounded(cap->together));
+  const std::string narrower =
+      fmt::format("also crosses '{}', which carry {}", network::without_direction(fabric.link_classes()[cap->by]),
+                  rounded(cap->together));
   const std::string some = fmt::format("all that crosses {} {}", names_of(fabric, capped_links), narrower);
   const std::string text = others.empty() ? fmt::format("{}, and all that crosses these {}", sets, narrower)
                                           : fmt::format("{}: {}, and {} {}", sets, some, names_of(fabric, others),

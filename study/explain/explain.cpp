@@ -8,7 +8,10 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "experiment/recorded_run.h"
 #include "experiment/run.h"
+#include "study/interval/interval.h"
+#include "study/interval/kinds.h"
 
 namespace orrery::study {
 namespace {
@@ -63,6 +66,34 @@ std::vector<Variant> changes_in(const ConfigValue& resolved) {
   return changes;
 }
 
+// Other placements of a job whose groups do not fill nodes evenly.
+void add_placement(const experiment::Experiment& experiment, std::vector<Variant>& changes) {
+  const std::optional<experiment::Packing> wanted = experiment::packing_wanted(experiment);
+  if (!wanted) return;
+  if (experiment::packing_of(experiment)) {
+    changes.push_back({"placement dense", {"placement=dense"}, {}, {}});
+    return;
+  }
+  const std::int64_t nodes = experiment.fabric.device_count() / wanted->per_node;
+  std::vector<std::string> settings = {"placement=packed"};
+  std::string name = fmt::format("placement by {} of {} devices of a node", wanted->of_node, wanted->per_node);
+  if (wanted->nodes > nodes) {
+    if (!experiment.placement.has_nodes) return;
+    name += fmt::format(", on {} nodes", wanted->nodes);
+    settings.push_back(fmt::format("nodes={}", wanted->nodes));
+  }
+  changes.push_back({std::move(name), std::move(settings), {}, {}});
+}
+
+// Nothing where no published run is like the experiment.
+std::optional<RatioError> ratio_error_of(const std::string& file, const experiment::Experiment& experiment,
+                                         const ConfigFiles& files) {
+  const std::optional<RunKind> kind = job_kind(experiment);
+  if (!kind || !key_by_hand(experiment, files, experiment::load_recorded_run(file, files)).empty()) return std::nullopt;
+  const std::vector<MeasuredError> errors = shipped_errors(training_runs(), files);
+  return errors.empty() ? std::nullopt : ratio_error(*kind, errors);
+}
+
 // Order of variants: simulated ones first, fastest first; among equals, those with fewer settings.
 auto rank_of(const Variant& variant) { return std::tuple(!variant.ran(), variant.time, variant.settings.size()); }
 
@@ -88,6 +119,7 @@ Explanation explain(const ExplainRequest& request, Points& points, const ConfigF
   const experiment::Experiment experiment = load(explanation.base, diagnostics);
   explanation.resources = resources_in(experiment.resolved);
   explanation.changes = changes_in(experiment.resolved);
+  add_placement(experiment, explanation.changes);
   std::vector<Variant*> variants = {&explanation.base};
   for (ExplainedResource& resource : explanation.resources)
     variants.insert(variants.end(), {&resource.slightly, &resource.twice});
@@ -106,6 +138,7 @@ Explanation explain(const ExplainRequest& request, Points& points, const ConfigF
   std::ranges::stable_sort(explanation.resources, {},
                            [](const ExplainedResource& resource) { return rank_of(resource.twice); });
   std::ranges::stable_sort(explanation.changes, {}, rank_of);
+  explanation.ratio = ratio_error_of(request.file, experiment, files);
   return explanation;
 }
 

@@ -17,6 +17,7 @@
 #include "report/documents/documents.h"
 #include "report/result.h"
 #include "study/explain/resources.h"
+#include "study/interval/ratio.h"
 #include "study/points/points.h"
 
 namespace orrery::study {
@@ -48,6 +49,7 @@ struct Explanation {
   bool computes_as_measured = false;         // traces' durations, which no device changes
   std::vector<ExplainedResource> resources;  // what saves most when it is doubled first
   std::vector<Variant> changes;              // without perturbation, and other plans; the fastest first
+  std::optional<RatioError> ratio;           // how well times of plans are told apart, where published runs tell
   std::vector<Problem> warnings;
 };
 

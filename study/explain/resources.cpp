@@ -40,6 +40,15 @@ class Finder {
       workload = child(jobs->items.front(), "workload");
     const ConfigValue* precision = workload == nullptr ? nullptr : child(*workload, "precision");
     if (precision != nullptr) precision_ = precision->scalar;
+    if (resolved.find("workload") != nullptr) {
+      if (const ConfigValue* launch = launch_of(*workload))
+        add("host launch", *launch, "workload.software.host.launch", true);
+    } else if (jobs != nullptr) {
+      has_hosts_ = std::ranges::any_of(jobs->items, [](const ConfigValue& job) {
+        const ConfigValue* of_job = child(job, "workload");
+        return of_job != nullptr && launch_of(*of_job) != nullptr;
+      });
+    }
     if (const ConfigValue* cluster = child(resolved, "cluster")) walk(*cluster, "cluster", "cluster");
     if (const ConfigValue* memory = child(resolved, "memory")) walk(*memory, "memory", "remote memory");
     add_together(fmt::format("{} and {} bandwidth", kNic, kHostLink), true, [](const Resource& link) {
@@ -59,7 +68,9 @@ class Finder {
       const std::string below = fmt::format("{}.{}", path, entry.key);
       const bool is_scalar = entry.value.kind == Kind::kScalar;
       if (std::ranges::find(kNoResources, entry.key) != kNoResources.end()) continue;
-      if (is_scalar)
+      if (entry.key == "host_launch") {
+        if (has_hosts_) add("host launch", entry.value, below, true);  // of several jobs, each with its own software
+      } else if (is_scalar)
         add_link(entry.value, below, link_of(path, entry.key, link));
       else if (entry.key == "device")
         add_device(entry.value, below);
@@ -110,6 +121,14 @@ class Finder {
           add("kernel launch", entry.value, fmt::format("{}.compute.{}", path, entry.key), true);
   }
 
+  // Time of a launch; null where the host is never waited for.
+  static const ConfigValue* launch_of(const ConfigValue& workload) {
+    const ConfigValue* below = &workload;
+    for (const char* key : {"software", "host", "launch"})
+      if (below != nullptr) below = child(*below, key);
+    return below != nullptr && is_positive<Duration>(*below) ? below : nullptr;
+  }
+
   Resource& add(const std::string& name, const ConfigValue& value, const std::string& path, bool is_delay) {
     auto known = std::ranges::find(resources_, name, &Resource::name);
     if (known == resources_.end()) {
@@ -134,7 +153,8 @@ class Finder {
     if (count > 1) resources_.push_back(std::move(together));
   }
 
-  std::string precision_;  // that the job computes in
+  std::string precision_;   // that the job computes in
+  bool has_hosts_ = false;  // several jobs, some of which wait for their hosts
   std::vector<Resource> resources_;
 };
 
@@ -147,6 +167,7 @@ class Plan {
     add_tensor();
     add_micro_batch();
     add_recomputation();
+    add_graphs();
     return std::move(list_);
   }
 
@@ -196,6 +217,18 @@ class Plan {
     for (const std::string_view other : {"none", "selective", "full"})
       if (now != nullptr && now->scalar != other)
         list_.push_back({fmt::format("recompute {}", other), {fmt::format("workload.recompute={}", other)}});
+  }
+
+  // More kernels in CUDA graphs, where launching them takes time.
+  void add_graphs() {
+    const ConfigValue* host = at("software", "host");
+    const ConfigValue* launch = host == nullptr ? nullptr : child(*host, "launch");
+    const ConfigValue* graphs = host == nullptr ? nullptr : child(*host, "graphs");
+    if (launch == nullptr || graphs == nullptr || !is_positive<Duration>(*launch)) return;
+    if (graphs->scalar == "none")
+      list_.push_back({"CUDA graphs of kernels of constant sizes", {"workload.software.host.graphs=dense"}});
+    if (graphs->scalar == "dense")
+      list_.push_back({"a CUDA graph of the whole step", {"workload.software.host.graphs=step"}});
   }
 
   const ConfigValue& workload_;

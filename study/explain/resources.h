@@ -27,9 +27,9 @@ std::string_view factor_of(Better better);
 // "cluster.node.fabric.bandwidth*=1.1"; of a delay the reciprocal.
 std::vector<std::string> settings_of(const Resource& resource, Better better);
 
-// By class of links their bandwidth and latency, the devices' peaks, memory and launches. Links of one name are one
-// resource, whatever they belong to; NICs and what joins them to the devices are one beside each by itself, and so are
-// all links together, because one may hold the other up.
+// By class of links their bandwidth and latency, the devices' peaks, memory and launches, and what launching takes a
+// job's host. Links of one name are one resource, whatever they belong to; NICs and what joins them to the devices are
+// one beside each by itself, and so are all links together, because one may hold the other up.
 std::vector<Resource> resources_of(const ConfigValue& resolved);
 
 // A plan near that of the job.
@@ -40,7 +40,7 @@ struct Neighbour {
 };
 
 // Neighbours of a generated job's plan, if it is the only job: half and twice the tensor parallelism, on as many ranks,
-// half and twice the micro-batch, other recomputation.
+// half and twice the micro-batch, other recomputation; more kernels in CUDA graphs, if launching them takes time.
 std::vector<Neighbour> neighbours_of(const ConfigValue& resolved);
 
 }  // namespace orrery::study

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cstddef>
 #include <span>
 
 #include <fmt/format.h>
@@ -15,8 +16,8 @@ namespace {
 
 using report::kRight;
 
-constexpr std::size_t kMostResources = 9, kMostChanges = 6;  // rows of tables that fit on one screen
-constexpr double kLeast = 0.0005;  // share of the time that is worth a mention
+constexpr std::size_t kMostResources = 7, kMostChanges = 6;  // rows of tables that mostly fit on one screen
+constexpr double kLeast = 0.0005;                            // share of the time that is worth a mention
 
 // Share of the present time that a variant saves; empty if it was not simulated.
 std::optional<double> saving(const Variant& variant, const Variant& base) {
@@ -98,9 +99,22 @@ std::string resources_text(const Explanation& explanation) {
   return text;
 }
 
-std::string changes_text(const Explanation& explanation) {
+// A line on whether the first plan's gain is more than ratios of times are off.
+std::string tie_text(const Explanation& explanation) {
+  if (explanation.changes.empty() || !explanation.ratio) return {};
+  const Variant& first = explanation.changes.front();
+  if (!first.ran() || first.time <= Duration::zero() || first.time >= explanation.base.time) return {};
+  const RatioError& error = *explanation.ratio;
+  const bool within = is_within(seconds(first.time) / seconds(explanation.base.time), error);
+  return report::wrapped(fmt::format("first: {} the error of ratios, {} in {} of {} pairs of published runs",
+                                     within ? "within" : "beyond", percent(error.at_most), percent(kIntervalShare, 0),
+                                     error.pairs));
+}
+
+// Table of as many plans as `most`.
+std::string changes_text(const Explanation& explanation, std::size_t most) {
   if (explanation.changes.empty()) return {};
-  const auto shown = std::span(explanation.changes).first(std::min(explanation.changes.size(), kMostChanges));
+  const auto shown = std::span(explanation.changes).first(std::min(explanation.changes.size(), most));
   std::vector<Variant> rows;
   std::string beneath;  // reasons that are too long for a column
   std::size_t widest = 0;
@@ -127,7 +141,7 @@ std::string changes_text(const Explanation& explanation) {
   text += beneath;
   if (shown.size() < explanation.changes.size())
     text += fmt::format("  {} more with --json\n", explanation.changes.size() - shown.size());
-  return text;
+  return text + tie_text(explanation);
 }
 
 nlohmann::ordered_json variant_json(const Variant& variant, const Variant& base) {
@@ -147,7 +161,16 @@ nlohmann::ordered_json variant_json(const Variant& variant, const Variant& base)
 }  // namespace
 
 std::string explanation_text(const Explanation& explanation) {
-  return heading(explanation) + advice(explanation) + "\n" + resources_text(explanation) + changes_text(explanation);
+  const std::string text = heading(explanation) + advice(explanation) + "\n" + resources_text(explanation);
+  const auto fits = [&](const std::string& changes) {
+    return report::table_format() != report::TableFormat::kText ||
+           std::ranges::count(text, '\n') + std::ranges::count(changes, '\n') <=
+               static_cast<std::ptrdiff_t>(report::kScreenLines);
+  };
+  std::size_t most = kMostChanges;
+  std::string changes = changes_text(explanation, most);
+  while (!fits(changes) && most > 1) changes = changes_text(explanation, --most);
+  return text + changes;
 }
 
 nlohmann::ordered_json explanation_json(const Explanation& explanation) {
@@ -174,6 +197,7 @@ nlohmann::ordered_json explanation_json(const Explanation& explanation) {
   if (base.run && base.run->cost) document["cost"] = *base.run->cost;
   document["resources"] = std::move(resources);
   document["changes"] = std::move(changes);
+  if (explanation.ratio) document["ratio_error"] = to_json(*explanation.ratio);
   return document;
 }
 
@@ -203,7 +227,8 @@ report::Document explanation_document() {
               {kNumber, "sensitivity", "d ln t / d ln r, from 1.1 times as much; null where that was not simulated"},
               {kMap, "x1.1", "with 1.1 times as much", variant},
               {kMap, "x2", "with twice as much", variant}}},
-            {kList, "changes", "other plans, the fastest first", report::joined({{{kText, "name", ""}}, variant})}}})};
+            {kList, "changes", "other plans, the fastest first", report::joined({{{kText, "name", ""}}, variant})},
+            maybe({kMap, "ratio_error", "by which times of two plans may be off", ratio_error_keys()})}})};
 }
 
 }  // namespace orrery::study

@@ -23,8 +23,7 @@ constexpr double kUsualWork = 30 * kDay;
 
 std::size_t nodes_of(const experiment::Experiment& experiment, std::size_t ranks) {
   std::set<std::uint32_t> nodes;
-  for (const DeviceId device :
-       experiment::place_ranks(experiment.placement, static_cast<std::uint32_t>(ranks), experiment.fabric))
+  for (const DeviceId device : experiment::place_jobs(experiment, static_cast<std::uint32_t>(ranks)))
     nodes.insert(network::node_of(experiment.fabric, device));
   return nodes.size();
 }

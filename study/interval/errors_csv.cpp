@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -8,27 +9,81 @@
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 #include "core/files/input_files.h"
-#include "study/interval/interval.h"
 #include "core/files/read_file.h"
+#include "study/interval/interval.h"
 
 namespace orrery::study {
 namespace {
 
 constexpr double kMostPercent = 1e4;
+constexpr double kMostSeconds = 1e6;
 
-std::optional<double> percent_of(std::string_view text) {
+std::optional<double> number_in(std::string_view text) {
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size() || !(value > -100 && value < kMostPercent))
-    return std::nullopt;
+  if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
+
+std::optional<double> percent_of(std::string_view text) {
+  const std::optional<double> value = number_in(text);
+  return value && *value > -100 && *value < kMostPercent ? value : std::nullopt;
+}
+
+// Columns of a shape, behind the error.
+constexpr std::string_view kRunColumns = ",measured_s,run,device,parameters,sequence,batch";
+constexpr std::size_t kRunCells = 6 + kShapeDegrees.size();
 
 // "family,model,architecture,software,precision,devices,error_percent".
 std::string heading_of(const RunSchema& schema) {
   std::string heading = "family,";
   for (const RunSchema::Word& word : schema.words) heading += fmt::format("{},", word.column);
-  return heading + (schema.has_precision ? "precision," : "") + "devices,error_percent";
+  heading += fmt::format("{}devices,error_percent", schema.has_precision ? "precision," : "");
+  if (!schema.has_shapes) return heading;
+  heading += kRunColumns;
+  for (const std::string_view degree : kShapeDegrees) heading += fmt::format(",{}", degree);
+  return heading;
+}
+
+// The run that `cells` from `first` on tell of.
+std::optional<MeasuredRun> run_in(std::span<const CsvCell> cells, const Location& line, Diagnostics& diagnostics) {
+  const std::optional<double> seconds = number_in(cells[0].text);
+  MeasuredRun run{std::string(cells[1].text), {std::string(cells[2].text), 0, 0, 0, {}}, seconds.value_or(0)};
+  bool is_whole = true;
+  const auto read = [&](const CsvCell& cell, std::int64_t& to) {
+    const std::optional<std::int64_t> number = parse_whole_number(cell.text);
+    if (!number || *number < 0) {
+      diagnostics.error({line.file, line.line, cell.column},
+                        fmt::format("invalid number '{}'", printable(cell.text, 40)));
+      is_whole = false;
+    }
+    to = number.value_or(0);
+  };
+  read(cells[3], run.shape.parameters);
+  read(cells[4], run.shape.sequence);
+  read(cells[5], run.shape.batch);
+  for (std::size_t i = 0; i < run.shape.degrees.size(); ++i) read(cells[6 + i], run.shape.degrees[i]);
+  if (!seconds || !(*seconds > 0 && *seconds < kMostSeconds)) {
+    diagnostics.error({line.file, line.line, cells[0].column},
+                      fmt::format("'{}' is not a time in seconds", printable(cells[0].text, 40)));
+    return std::nullopt;
+  }
+  return is_whole ? std::optional(run) : std::nullopt;
+}
+
+// A text as a cell that is read again: cells that are read have no commas and quotes.
+std::string plain_cell(std::string text) {
+  std::ranges::replace(text, ',', ';');
+  std::ranges::replace(text, '"', '\'');
+  return text;
+}
+
+std::string run_cells(const MeasuredRun& run) {
+  std::string text =
+      fmt::format(",{:.6g},{},{},{},{},{}", run.measured, plain_cell(run.name), plain_cell(run.shape.device),
+                  run.shape.parameters, run.shape.sequence, run.shape.batch);
+  for (const std::int64_t degree : run.shape.degrees) text += fmt::format(",{}", degree);
+  return text;
 }
 
 }  // namespace
@@ -37,7 +92,7 @@ std::vector<MeasuredError> read_errors_csv(std::string_view text, const std::str
                                            Diagnostics& diagnostics) {
   const std::size_t precision_at = schema.words.size() + 1;
   const std::size_t devices_at = precision_at + (schema.has_precision ? 1 : 0);
-  const std::size_t columns = devices_at + 2;
+  const std::size_t columns = devices_at + 2 + (schema.has_shapes ? kRunCells : 0);
   CsvLines lines(text);
   const std::optional<CsvLine> heading = lines.next();
   if (!heading || heading->text != heading_of(schema)) {
@@ -68,6 +123,8 @@ std::vector<MeasuredError> read_errors_csv(std::string_view text, const std::str
     RunKind kind{{}, schema.has_precision ? std::string(cells[precision_at].text) : std::string(), *devices};
     for (std::size_t i = 1; i < precision_at; ++i) kind.words.emplace_back(cells[i].text);
     errors.push_back({std::string(cells[0].text), std::move(kind), *percent / 100});
+    if (schema.has_shapes)
+      errors.back().run = run_in(std::span(cells).subspan(devices_at + 2), {name, line->number, 1}, diagnostics);
   }
   if (errors.empty()) diagnostics.error({name, 1, 1}, fmt::format("no error of {}", schema.runs));
   return errors;
@@ -79,7 +136,7 @@ std::string errors_csv(std::span<const MeasuredError> errors, const RunSchema& s
     text += one.family;
     for (const std::string& word : one.kind.words) text += fmt::format(",{}", word);
     if (schema.has_precision) text += fmt::format(",{}", one.kind.precision);
-    text += fmt::format(",{},{:.1f}\n", one.kind.devices, 100 * one.error);
+    text += fmt::format(",{},{:.1f}{}\n", one.kind.devices, 100 * one.error, one.run ? run_cells(*one.run) : "");
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -18,6 +19,7 @@ namespace orrery::study {
 namespace {
 
 constexpr std::size_t kLeastFamilies = 5;
+constexpr std::size_t kOwnFamilies = 3;  // that share the first word: of fewer, quantiles are no more than the extremes
 constexpr double kTail = (1 - kIntervalShare) / 2;
 
 // Circle 0 is the narrowest, of runs that share all words; the last one, of as many as there are words, holds all.
@@ -138,16 +140,26 @@ ErrorInterval interval_of(const RunKind& run, std::span<const MeasuredError> err
   ORRERY_ASSERT(!errors.empty());
   const std::size_t widest = schema.words.size();
   std::size_t circle = 0;
+  std::optional<Pool> own;  // runs that share the first word, once there are others as well
   Pool pool = pool_of(circle, run, errors);
-  while (pool.runs_of_family.size() < kLeastFamilies && circle < widest) pool = pool_of(++circle, run, errors);
+  const auto widen = [&] {
+    if (circle + 1 == widest) own = std::move(pool);
+    pool = pool_of(++circle, run, errors);
+  };
+  while (pool.runs_of_family.size() < kLeastFamilies && circle < widest) widen();
   const std::size_t narrow = circle;
   // An operation that nobody measured is like no other.
   const bool is_known = std::ranges::any_of(
       errors, [&](const MeasuredError& one) { return one.kind.words.front() == run.words.front(); });
   const std::string beyond = is_known ? beyond_of(run, pool) : run.words.front();
-  if (!beyond.empty() && circle < widest) pool = pool_of(++circle, run, errors);
+  if (!beyond.empty() && circle < widest) widen();
   const double tail = tail_of(pool.runs_of_family.size());
   ErrorInterval interval = interval_in(pool, beyond.empty() ? tail : tail / 2);
+  if (schema.holds_own && own && own->runs_of_family.size() >= kOwnFamilies) {
+    const ErrorInterval of_own = interval_in(*own, tail_of(own->runs_of_family.size()));
+    interval.low = std::min(interval.low, of_own.low);
+    interval.high = std::max(interval.high, of_own.high);
+  }
   interval.of = name_of_circle(circle, run, schema);
   if (!beyond.empty())
     interval.beyond = is_known ? fmt::format("{} with {}", name_of_circle(narrow, run, schema), beyond) : beyond;

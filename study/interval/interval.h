@@ -10,12 +10,16 @@
 // (n + 1) - 0.5) / n is left out on a side, which of five is next to nothing.
 //
 // A run beyond what was measured (more devices, another precision, a first word that no run has) gets the interval of
-// the next wider circle of comparable runs, if there is one, with half as much left out.
+// the next wider circle of comparable runs, if there is one, with half as much left out. An interval of all runs is
+// never narrower than the errors of those that share the first word, where these are of three families or more and the
+// schema says so.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +44,8 @@ struct RunSchema {
   std::string_view about{};  // the comment that the file begins with
   std::vector<Word> words{};
   bool has_precision = false;
+  bool has_shapes = false;  // columns of MeasuredRun
+  bool holds_own = false;   // no interval is narrower than the errors of runs that share the first word
 };
 
 struct RunKind {
@@ -50,10 +56,31 @@ struct RunKind {
   auto operator<=>(const RunKind&) const = default;
 };
 
+// Figures by which training jobs are near one another or not.
+inline constexpr std::array<std::string_view, 5> kShapeDegrees = {"tensor", "pipeline", "context", "data", "expert"};
+struct JobShape {
+  std::string device;                                        // name
+  std::int64_t parameters = 0;                               // of the model
+  std::int64_t sequence = 0;                                 // tokens; 0: the model has none
+  std::int64_t batch = 0;                                    // sequences or samples of a step, of all ranks
+  std::array<std::int64_t, kShapeDegrees.size()> degrees{};  // as kShapeDegrees names them
+
+  bool operator==(const JobShape&) const = default;
+};
+
+struct MeasuredRun {
+  std::string name;  // of its row
+  JobShape shape;
+  double measured = 0;  // seconds of an iteration; above 0
+
+  bool operator==(const MeasuredRun&) const = default;
+};
+
 struct MeasuredError {
   std::string family;
   RunKind kind;
-  double error = 0;  // measured / predicted - 1, by constants fitted to other families; above -1
+  double error = 0;                  // measured / predicted - 1, by constants fitted to other families; above -1
+  std::optional<MeasuredRun> run{};  // if its schema has shapes
 
   bool operator==(const MeasuredError&) const = default;
 };

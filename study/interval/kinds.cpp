@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "study/interval/kinds.h"
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include <fmt/format.h>
+
+#include "experiment/job.h"
+#include "study/errors.h"
 #include "system/devices/device.h"
 
 namespace orrery::study {
@@ -24,6 +32,54 @@ std::string model_of(const workload::TrainingSpec& training) {
   return std::visit(Names{}, training.model.sizes);
 }
 
+// Parts of a configuration that predictions rest on. Of software the rates and times: what else it does is its own, and
+// published runs differ in it.
+constexpr std::array<std::string_view, 10> kPriced = {"cluster",
+                                                      "collectives",
+                                                      "network",
+                                                      "perturb",
+                                                      "workload.software.accumulation",
+                                                      "workload.software.name",
+                                                      "workload.software.optimizer",
+                                                      "workload.software.rates",
+                                                      "workload.software.rates_of",
+                                                      "workload.software.host"};
+// Keys beneath them that are counts, or for people.
+constexpr std::array<std::string_view, 7> kCounts = {"devices", "count",   "nodes", "size",
+                                                     "source",  "assumed", "fitted"};
+// Keys that published runs differ in.
+constexpr std::array<std::string_view, 5> kVaried = {"collectives.launch", "collectives.algo", "collectives.proto",
+                                                     "collectives.in_place", "collectives.version"};
+
+bool is_priced(std::string_view path) {
+  return std::ranges::any_of(kPriced, [&](std::string_view part) {
+    return path.starts_with(part) && (path.size() == part.size() || path[part.size()] == '.');
+  });
+}
+
+// The first leaf beneath `value` that is written elsewhere than in shipped files; `is_foreign` tells by its place.
+template <class Foreign>
+std::string foreign_key(const ConfigValue& value, const std::string& path, const Foreign& is_foreign) {
+  for (const ConfigEntry& entry : value.entries) {
+    if (!entry.defaulted.empty() || entry.value.is_default) continue;
+    const bool is_map = entry.value.kind == ConfigValue::Kind::kMap;
+    if (!is_map && std::ranges::find(kCounts, entry.key) != kCounts.end()) continue;
+    const std::string key = path.empty() ? entry.key : fmt::format("{}.{}", path, entry.key);
+    if (is_map) {
+      if (std::string found = foreign_key(entry.value, key, is_foreign); !found.empty()) return found;
+    } else if (is_priced(key) && std::ranges::find(kVaried, key) == kVaried.end() && is_foreign(entry.value.where)) {
+      return key;
+    }
+  }
+  return {};
+}
+
+std::string_view size_name(SizeBand band) {
+  constexpr std::array<std::string_view, kAllSizeBands.size()> kNames = {"less than 1 MiB", "1 to 256 MiB",
+                                                                         "256 MiB and more"};
+  return kNames[static_cast<std::size_t>(band)];
+}
+
 }  // namespace
 
 const RunSchema& training_runs() {
@@ -35,7 +91,9 @@ const RunSchema& training_runs() {
           "# Measured / predicted - 1 of published runs (configs/validation/training), each by constants fitted "
           "without its\n# family: written by `orrery validate training --cross --errors FILE`.\n",
       .words = {{"model", ""}, {"architecture", " on "}, {"software", " with "}},
-      .has_precision = true};
+      .has_precision = true,
+      .has_shapes = true,
+      .holds_own = true};
   return kSchema;
 }
 
@@ -46,6 +104,64 @@ std::optional<RunKind> job_kind(const experiment::Experiment& experiment) {
                   training.software.name},
                  std::string(name_of(training.precision)),
                  training.parallel.ranks()};
+}
+
+JobShape job_shape(const experiment::Experiment& experiment) {
+  const workload::TrainingSpec& training = *experiment.jobs.front().workload.training;
+  const workload::Parallelism& parallel = training.parallel;
+  const auto* transformer = std::get_if<workload::TransformerSpec>(&training.model.sizes);
+  return {experiment.devices_text(),
+          workload::parameter_count(training.model),
+          transformer == nullptr ? 0 : transformer->sequence,
+          training.global_batch,
+          {parallel.tensor(), parallel.pipeline(), parallel.context(), parallel.data(), parallel.expert}};
+}
+
+const RunSchema& collective_runs() {
+  static const RunSchema kSchema = {
+      .runs = "collectives",
+      .any = "any collective",
+      .file = "validation/collective-errors.csv",
+      .about =
+          "# Measured / predicted - 1 of published collectives (configs/validation/nccl), each by constants fitted "
+          "without its\n# system: written by `orrery validate nccl --cross --errors FILE`.\n",
+      .words = {{"operation", ""}, {"size", " of "}, {"span", " "}, {"architecture", " on "}}};
+  return kSchema;
+}
+
+RunKind collective_kind(const workload::CallOperation& operation, Bytes size, std::int64_t nodes, std::int64_t ranks,
+                        std::string_view network, std::string_view architecture) {
+  const bool is_by_sockets = network == name_of(NetworkKind::kEthernet);
+  const char* span = nodes == 1 ? "within a node" : is_by_sockets ? "between nodes by sockets" : "between nodes";
+  return {
+      {std::string(operation.name), std::string(size_name(band_of(size))), span, std::string(architecture)}, "", ranks};
+}
+
+std::optional<RunKind> called_collective(const experiment::Experiment& experiment) {
+  if (experiment.jobs.size() != 1 || !experiment.nccl) return std::nullopt;
+  const std::optional<experiment::CallSource>& call = experiment.jobs.front().workload.call;
+  if (!call || call->exchange || call->product || call->shares || call->size <= Bytes(0)) return std::nullopt;
+  const std::uint32_t of_node = experiment.fabric.dimensions().front().size;
+  std::set<std::uint32_t> nodes;
+  for (const DeviceId device : experiment::devices_of_call(experiment)) nodes.insert(index_of(device) / of_node);
+  const MachineKind machine = experiment.machine_kind();
+  return collective_kind(call->operation, call->size, std::ssize(nodes), call->ranks, name_of(machine.network),
+                         name_of(machine.architecture));
+}
+
+std::string key_by_hand(const experiment::Experiment& experiment, const ConfigFiles& files,
+                        const std::optional<experiment::RecordedRun>& recorded) {
+  const std::string shipped = (files.shipped() / "").lexically_normal().string();
+  const bool only_settings = experiment.resolved.is_resolved;
+  std::string key = foreign_key(experiment.resolved, "", [&](const Location& where) {
+    if (is_setting(where)) return true;
+    return !only_settings && !std::filesystem::path(where.file).lexically_normal().string().starts_with(shipped);
+  });
+  return key.empty() && recorded ? recorded->by_hand : key;
+}
+
+std::string setting_by_hand(const experiment::Experiment& experiment) {
+  return foreign_key(experiment.resolved, "", is_setting);
 }
 
 }  // namespace orrery::study

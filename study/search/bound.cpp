@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -62,7 +63,6 @@ class PlanBounds::FastestDevice final : public workload::OperatorTimes {
     for (const system::OperatorModel& model : models_.subspan(1)) least = std::min(least, model.time(op));
     return least;
   }
-  std::int64_t processors() const override { return models_.front().processors(); }
 
  private:
   const std::span<const system::OperatorModel> models_;
@@ -72,9 +72,20 @@ PlanBounds::PlanBounds(const experiment::Experiment& experiment) : experiment_(e
   const workload::TrainingSpec& training = *experiment.jobs.front().workload.training;
   for (const system::DeviceSpec& device : experiment.devices)
     models_.emplace_back(device, training.software.rates_on(device.architecture));
-  const network::Fabric& fabric = experiment.fabric;
-  if (experiment.nccl != nullptr && fabric.is_steady())
-    placement_ = experiment::place_ranks(experiment.placement, fabric.device_count(), fabric);
+  placement_of(training.parallel);  // which may be an error
+}
+
+std::span<const DeviceId> PlanBounds::placement_of(const workload::Parallelism& parallel) {
+  const network::Fabric& fabric = experiment_.fabric;
+  const std::optional<experiment::Packing> packing = experiment::packing_of(experiment_, parallel);
+  const auto [known, is_new] = placements_.try_emplace(packing ? packing->of_node : 0);
+  if (is_new && experiment_.nccl != nullptr && fabric.is_steady()) {
+    experiment::Placement placement = experiment_.placement;
+    std::uint32_t ranks = fabric.device_count();
+    if (packing) placement.of_node = packing->of_node, ranks = ranks / packing->per_node * packing->of_node;
+    known->second = experiment::place_ranks(placement, ranks, fabric);
+  }
+  return known->second;
 }
 
 PlanBounds::Bound PlanBounds::of(const workload::TrainingSpec& training, Bytes most) {
@@ -90,6 +101,7 @@ PlanBounds::Bound PlanBounds::of(const workload::TrainingSpec& training, Bytes m
     const collectives::GroupShape* shape = groups_[groups][static_cast<std::size_t>(family)];
     return shape == nullptr ? Duration{} : least_collective(*shape, kind, bytes);
   };
+  placement_ = placement_of(training.parallel);
   for (const workload::PipelineRanks& ranks : pipelines_of(training, requests))
     bound.time = std::max(bound.time, workload::least_iteration(requests, times, ranks, least));
   return bound;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -51,11 +52,15 @@ class PlanBounds {
   // Some pipelines of the job, no two of them alike.
   std::vector<workload::PipelineRanks> pipelines_of(const workload::TrainingSpec& training,
                                                     const workload::StageRequests& requests);
+  // Devices of the ranks of a plan, of which it may have fewer.
+  std::span<const DeviceId> placement_of(const workload::Parallelism& parallel);
   Duration least_collective(const collectives::GroupShape& shape, CollectiveKind kind, Bytes bytes);
 
   const experiment::Experiment& experiment_;
   std::vector<system::OperatorModel> models_;  // by type of device
-  std::vector<DeviceId> placement_;            // by rank; empty where nothing is known of collectives
+  // By rank, by the devices that plans use of each node (0: all); empty where nothing is known of collectives.
+  std::map<std::uint32_t, std::vector<DeviceId>> placements_;
+  std::span<const DeviceId> placement_;  // of the plan
   // Layouts keyed by what groups of equal layout have in common (Fabric::congruence), or by their devices; and by
   // whether they exchange.
   std::map<std::pair<std::vector<std::uint32_t>, bool>, const collectives::GroupShape*> layouts_;

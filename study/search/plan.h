@@ -40,6 +40,10 @@ struct Plan {
 
   std::int64_t& operator[](PlanKey key) { return values[static_cast<std::size_t>(key)]; }
   std::int64_t operator[](PlanKey key) const { return values[static_cast<std::size_t>(key)]; }
+  std::int64_t ranks() const {
+    return (*this)[PlanKey::kTensor] * (*this)[PlanKey::kPipeline] * (*this)[PlanKey::kContext] *
+           (*this)[PlanKey::kData];
+  }
   auto operator<=>(const Plan&) const = default;
 };
 

@@ -18,6 +18,7 @@
 #include "study/interval/interval.h"
 #include "study/interval/kinds.h"
 #include "study/search/bound.h"
+#include "study/search/filling.h"
 #include "study/search/pool.h"
 
 namespace orrery::study {
@@ -102,9 +103,11 @@ class Searcher {
     if (search_.simulated == 0 && search_.is_complete) refuse_all();
     for (std::size_t i = 0; i < std::min(search_.asked, search_.simulated); ++i)
       search_.settings.push_back(settings_from(search_.found[i].plan));
-    if (const auto kind = job_kind(*base_); kind && search_.simulated > 0)
-      if (const std::vector<MeasuredError> errors = shipped_errors(training_runs(), files_); !errors.empty())
+    if (const auto kind = job_kind(*base_); kind && search_.simulated > 0 && key_by_hand(*base_, files_).empty())
+      if (const std::vector<MeasuredError> errors = shipped_errors(training_runs(), files_); !errors.empty()) {
         search_.interval = time_interval(interval_of(*kind, errors, training_runs()), *search_.found.front().time);
+        search_.ratio = ratio_error(*kind, errors);
+      }
     return std::move(search_);
   }
 
@@ -215,9 +218,10 @@ class Searcher {
 
   // All plans: those that fit, and why the others do not.
   void sort_out() {
-    std::vector<Plan> plans = all_plans(training_of(*base_), base_->fabric.device_count(), request_.ranges);
+    std::vector<Plan> plans = filling_plans(*base_, request_.ranges);
     std::erase_if(plans, [&](const Plan& plan) { return !meets_constraints(plan); });
     search_.plans = plans.size();
+    search_.packed = std::ranges::any_of(plans, [&](const Plan& plan) { return plan.ranks() < search_.device_count; });
     warn_of_values(plans);
     const std::vector<Checked> checked = check(plans);
     if (is_stopped()) return keep_given_only();
@@ -287,7 +291,7 @@ class Searcher {
   void simulate_given() {
     if (search_.given_refusal) return;
     const workload::TrainingSpec& training = training_of(*base_);
-    if (training.parallel.ranks() != base_->fabric.device_count()) {
+    if (!fills(*base_, training.parallel)) {
       const std::string devices = counted(base_->fabric.device_count(), "device");
       const auto ranks = static_cast<std::uint64_t>(training.parallel.ranks());
       search_.given_refusal = ranks == 1 ? "it has no degrees of parallelism for the " + devices
@@ -450,6 +454,14 @@ std::optional<Duration> Search::next_bound() const {
   if (!knows_all || (!bounds_hold && simulated < found.size())) return Duration{};
   if (simulated == found.size()) return std::nullopt;
   return found[simulated].bound;
+}
+
+std::size_t Search::rank_of(std::size_t plan) const {
+  const double time = seconds(*found[plan].time);
+  const auto end = found.begin() + static_cast<long>(simulated);
+  return 1 + static_cast<std::size_t>(std::count_if(found.begin(), end, [&](const FoundPlan& other) {
+           return *other.time < *found[plan].time && !(ratio && is_within(time / seconds(*other.time), *ratio));
+         }));
 }
 
 std::size_t Search::proven() const {

@@ -22,6 +22,7 @@
 #include "report/parts.h"
 #include "report/result.h"
 #include "study/constraint.h"
+#include "study/interval/ratio.h"
 #include "study/points/points.h"
 #include "study/search/plan.h"
 
@@ -69,6 +70,7 @@ struct Search {
   bool knows_all = true;                  // else it was stopped before all plans were checked
   bool spent_budget = false;              // though plans are left that may be among the best
   std::size_t plans = 0;                  // that fill the cluster
+  bool packed = false;                    // some of them leave devices of each node idle
   std::vector<RefusedPlans> refused;      // the most first
   std::size_t too_large = 0;              // of those that are left: beyond the memory
   std::optional<FoundPlan> least_memory;  // of these
@@ -81,9 +83,12 @@ struct Search {
   std::optional<FoundPlan> given;                  // the plan of the experiment, if it fills the cluster
   std::optional<std::string> given_refusal;        // why it does not
   std::optional<report::TimeInterval> interval;    // where a measured time of the best would lie
+  std::optional<RatioError> ratio;                 // how well times of plans are told apart
   std::vector<std::vector<std::string>> settings;  // of the best, as `run --set` takes them
   std::vector<Problem> warnings;
 
+  // Rank of a simulated plan, from 1: more by one than the number of those that are faster by more than `ratio` is off.
+  std::size_t rank_of(std::size_t plan) const;
   // Number of plans at the head of `found` that are proven to be the best.
   std::size_t proven() const;
   // Number of fitting plans that are faster than the experiment's own: those simulated, and those that may be faster by
@@ -93,8 +98,8 @@ struct Search {
   std::optional<Duration> next_bound() const;
 };
 
-// Throws InputError: of the experiment, and where no plan fits; PointsMissing where other parts have plans that matter. A
-// search that is stopped says what it knows: the best so far, if any plan was simulated.
+// Throws InputError: of the experiment, and where no plan fits; PointsMissing where other parts have plans that matter.
+// A search that is stopped says what it knows: the best so far, if any plan was simulated.
 Search search_plans(const SearchRequest& request, Points& points, const ConfigFiles& files);
 
 // "tensor 8, pipeline 4, data 16": what is not as in a plan of one rank.

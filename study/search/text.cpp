@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,9 +32,12 @@ std::string bound_by(const FoundPlan& plan) {
 }
 
 // Columns that are the same for all plans, and nothing special, are left out.
-std::string plans_text(std::span<const FoundPlan> plans, bool numbered) {
+// `search`: of the plans at whose head these are; null where they have no rank.
+std::string plans_text(std::span<const FoundPlan> plans, const Search* search) {
   using report::kRight;
-  const auto number = [&](const FoundPlan& one) { return numbered ? std::to_string(&one - plans.data() + 1) : "-"; };
+  const auto number = [&](const FoundPlan& one) {
+    return search == nullptr ? "-" : std::to_string(search->rank_of(static_cast<std::size_t>(&one - plans.data())));
+  };
   std::vector<report::ColumnOf<FoundPlan>> columns = {
       {"", number, kRight},
       {"time", [](const FoundPlan& one) { return rounded(*one.time); }, kRight},
@@ -112,9 +116,11 @@ std::string given_text(const Search& search) {
 }
 
 std::string space_text(const Search& search) {
+  const std::string_view devices =
+      search.packed ? "all devices, or as many of each node as groups fill" : "all devices";
   if (!search.knows_all)
-    return fmt::format("{} plans use all devices; stopped before it was known which of them fit", search.plans);
-  return fmt::format("{} plans use all devices; {} of them fit in {} of memory{}", search.plans, search.found.size(),
+    return fmt::format("{} plans use {}; stopped before it was known which of them fit", search.plans, devices);
+  return fmt::format("{} plans use {}; {} of them fit in {} of memory{}", search.plans, devices, search.found.size(),
                      rounded(search.capacity),
                      !search.is_complete   ? "; stopped early"
                      : search.spent_budget ? "; the budget is spent"
@@ -148,6 +154,14 @@ std::string tight_text(const Search& search, std::span<const FoundPlan> plans) {
   return fmt::format(
       "{} of these may run out of memory: with libraries and what the allocator cannot use, up to {} of {}\n", tight,
       rounded(fullest.in_use), rounded(search.device_memory));
+}
+
+// Reason why several plans have one rank.
+std::string ties_text(const Search& search, std::size_t shown) {
+  for (std::size_t i = 1; i < shown; ++i)
+    if (search.rank_of(i) == search.rank_of(i - 1) && *search.found[i].time != *search.found[i - 1].time)
+      return fmt::format("plans of one rank are not told apart: {}\n", ratio_error_text(*search.ratio));
+  return {};
 }
 
 std::string refusals_text(const Search& search) {
@@ -210,16 +224,17 @@ std::string text_of(const Plan& plan) {
 
 std::string search_text(const Search& search) {
   const std::size_t shown = std::min(search.asked, search.simulated);
-  std::string text = fmt::format("{}, on {}\n{}; ", search.job, search.devices, space_text(search)) +
-                     proof_text(search) + "\n";
+  std::string text =
+      fmt::format("{}, on {}\n{}; ", search.job, search.devices, space_text(search)) + proof_text(search) + "\n";
   if (shown == 0) return text + given_text(search) + refusals_text(search);
-  text += plans_text(std::span(search.found).first(shown), true);
+  text += plans_text(std::span(search.found).first(shown), &search);
+  text += ties_text(search, shown);
   text += tight_text(search, std::span(search.found).first(shown));
   if (search.interval) text += "of the first: " + report::interval_text(*search.interval);
   text += "\n" + given_text(search);
   const std::vector<FoundPlan> front = pareto_front(search);
   if (front.size() > 1)
-    text += "\nfor less memory, of those simulated (--max-memory finds the fastest):\n\n" + plans_text(front, false);
+    text += "\nfor less memory, of those simulated (--max-memory finds the fastest):\n\n" + plans_text(front, nullptr);
   text += refusals_text(search);
   if (!search.settings.empty()) {
     text += "\nthe best, for `orrery run`:";
@@ -246,6 +261,7 @@ Json search_json(const Search& search) {
   document["best"] = Json::array();
   for (std::size_t i = 0; i < shown; ++i) {
     document["best"].push_back(plan_json(search.found[i]));
+    document["best"].back()["rank"] = search.rank_of(i);
     document["best"].back()["settings"] = search.settings[i];
   }
   if (search.interval)
@@ -253,6 +269,7 @@ Json search_json(const Search& search) {
                             {"high_s", seconds(search.interval->high)},
                             {"share", search.interval->share},
                             {"runs", search.interval->runs}};
+  if (search.ratio) document["ratio_error"] = to_json(*search.ratio);
   document["others"] = Json::array();
   for (std::size_t i = shown; i < search.simulated; ++i) document["others"].push_back(plan_json(search.found[i]));
   if (search.given) {
@@ -287,10 +304,11 @@ report::Document search_document() {
        {maybe({kList, "parts", "mean over ranks, largest first", {{kText, "name", ""}, {kNumber, "seconds", ""}}})}});
   DocumentKeys best = found, given = found;
   best.push_back({kTexts, "settings", "as `run --set` takes them"});
+  best.push_back(maybe({kWhole, "rank", "1 more than plans that are faster by more than `ratio_error`"}));
   given.push_back({kWhole, "faster_plans", "that were simulated"});
   given.push_back({kWhole, "faster_plans_at_most", "with those that may be, by their bounds"});
   const DocumentKeys counts = {{kWhole, "device_count", ""},
-                               {kWhole, "plans", "that use all devices"},
+                               {kWhole, "plans", "that use all devices, or as many of each node as groups fill"},
                                {kTruth, "stopped", "before the end"},
                                {kWhole, "fit", "of them, the devices' memory"},
                                {kWhole, "simulated", ""},
@@ -308,7 +326,7 @@ report::Document search_document() {
       {{kText, "job", ""},
        {kText, "devices", ""},
        {kWhole, "device_count", ""},
-       {kWhole, "plans", "that use all devices"},
+       {kWhole, "plans", "that use all devices, or as many of each node as groups fill"},
        maybe({kTruth, "stopped", "before the end"}),
        maybe({kTruth, "budget_spent", "though plans are left that may be among the best"}),
        maybe({kWhole, "fit", "of the plans, the devices' memory"}),
@@ -319,6 +337,7 @@ report::Document search_document() {
        {kList, "best", "", best},
        maybe({kMap, "interval", "[how sure](results.md#how-sure-it-is) the time of the best is",
               report::interval_keys()}),
+       maybe({kMap, "ratio_error", "by which times of two plans may be off", ratio_error_keys()}),
        {kList, "others", "that were simulated", found},
        maybe({kMap, "given", "the plan of the experiment", given}),
        maybe({kText, "given_refusal", "why that is not compared"}),

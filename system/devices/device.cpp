@@ -2,6 +2,7 @@
 #include "system/devices/device.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -82,9 +83,10 @@ std::vector<DeviceSpec> as_in_file(Section& section, const std::string& name) {
 void read_measured(Section& section, DeviceSpec& device) {
   device.measured = read_kernel_files(
       section, "measured",
-      "measured times of GEMMs and of attention on the device, which operators of like sizes take in place of the "
-      "model's: CSV files, relative to the file that names them, with the columns of "
-      "configs/validation/compute/gemm-h100.csv or attention-h100.csv. Example: `[gemm.csv]`");
+      "measured times of GEMMs, of grouped GEMMs of experts and of attention on the device, which operators of like "
+      "sizes take in place of the model's: CSV files, relative to the file that names them, with the columns of "
+      "configs/validation/compute/gemm-h100.csv, attention-h100.csv or, of experts, dtype, groups, m_per_group, n, k, "
+      "stage and latency_us. Example: `[gemm.csv]`");
 }
 
 }  // namespace
@@ -114,6 +116,16 @@ std::string devices_text(std::span<const DeviceSpec> devices, std::span<const st
 
 Architecture oldest_architecture(std::span<const DeviceSpec> devices) {
   return std::ranges::min(devices, {}, &DeviceSpec::architecture).architecture;
+}
+
+void read_host_launch(Section& node, DeviceSpec* device) {
+  const double launch =
+      node.optional<double>("host_launch", 1,
+                            "time that the node's CPUs take to launch a kernel, relative to those of an H100 node "
+                            "(Xeon Platinum 8480); `workload.software.host.launch` is that of these");
+  if (!std::isfinite(launch) || launch < 0 || launch > 100)
+    return node.error("host_launch", fmt::format("invalid factor {}", launch), "between 0 and 100");
+  if (device != nullptr) device->host_launch = launch;
 }
 
 DeviceSpec read_device(Section& section) {
@@ -148,6 +160,13 @@ DeviceSpec read_keys(Section& section, bool with_measured) {
   section.takes("cache", device.cache,
                 "size of the cache that all multiprocessors share (L2), which kernel libraries with measured constants "
                 "depend on; 0: not known. Example: `50 MB`");
+  device.exponentials = section.optional<double>("exponentials", 1,
+                                                 "exponentials that the device computes a cycle, next to the first of "
+                                                 "its architecture; flash attention takes them");
+  if (!(device.exponentials >= 0.1 && device.exponentials <= 100)) {
+    section.error("exponentials", fmt::format("invalid factor {}", device.exponentials), "between 0.1 and 100");
+    device.exponentials = 1;
+  }
   section.section("systolic", "systolic arrays that GEMMs run on, whose times depend on their sizes", [&](Section& s) {
     SystolicArrays arrays;
     s.needs("rows", arrays.rows, {1, 1 << 16}, "rows of cells of an array: values that are summed up on their way");

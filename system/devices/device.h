@@ -54,8 +54,10 @@ struct DeviceSpec {
   Bandwidth memory_bandwidth{1};
   Bytes cache{0};                               // that all multiprocessors share (L2); 0: not known
   std::uint32_t streaming_multiprocessors = 0;  // 0: not known
+  double exponentials = 1;                      // that it computes a cycle, next to others of its architecture
   Architecture architecture = Architecture::kOther;
   ComputeSpec compute;
+  double host_launch = 1;                  // of its node: time of its host to launch a kernel, relative to others
   std::optional<SystolicArrays> systolic;  // which matrix products run on
   std::optional<Power> power;              // at most: of the whole board
   std::vector<KernelSample> measured;      // of kernels on it, which the times of operators are corrected by
@@ -75,6 +77,8 @@ Architecture oldest_architecture(std::span<const DeviceSpec> devices);
 
 // Reads a device section (a file in configs/devices, or inline).
 DeviceSpec read_device(Section& section);
+// Reads the keys of the host of a node, for its device, which has been read if there is one.
+void read_host_launch(Section& node, DeviceSpec* device);
 
 // Plain roofline: the longer of flops / peak and bytes / memory bandwidth.
 Duration roofline_time(Flops flops, Bytes bytes, FlopRate peak, Bandwidth memory_bandwidth);

@@ -5,18 +5,22 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <numeric>
 #include <optional>
 #include <random>
+#include <set>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "core/assert.h"
 #include "core/config/csv_lines.h"
 #include "core/config/quantity_text.h"
-#include "core/suggest.h"
 #include "core/files/read_file.h"
+#include "core/suggest.h"
 #include "workload/chakra/file.h"
 
 namespace orrery::system {
@@ -60,6 +64,8 @@ class Row {
   bool is_whole() const { return cells_.size() == columns_.size(); }
   std::size_t size() const { return cells_.size(); }
 
+  bool has(std::string_view column) const { return std::ranges::find(columns_, column) != columns_.end(); }
+
   CsvCell cell(std::string_view column) const {
     const auto found = std::ranges::find(columns_, column);
     ORRERY_ASSERT(found != columns_.end());
@@ -86,6 +92,15 @@ class Row {
     return kFormats.front();
   }
 
+  // Position of the cell's text in `words`.
+  std::size_t one_of(std::string_view column, std::span<const std::string_view> words) const {
+    const auto found = std::ranges::find(words, cell(column).text);
+    if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+    error(column, fmt::format("{} '{}' is not known", column, printable(cell(column).text, 40)),
+          fmt::format("one of {}", fmt::join(words, ", ")));
+    return 0;
+  }
+
   Duration time() const {
     const Parsed<Duration> time = parse_quantity<Duration>(std::string(cell(kTime).text) + " us");
     if (time.value && *time.value > Duration::zero() && *time.value <= kLongest) return *time.value;
@@ -102,14 +117,57 @@ class Row {
   Diagnostics& diagnostics_;
 };
 
+// Traffic of a value of a result in the format of a column: read and written where the kernel adds to it.
+Bytes result_of(const Row& row, std::string_view column) {
+  constexpr std::array<std::string_view, 3> kNames = {"fp32", "bf16", "fp16"};
+  constexpr std::array<std::string_view, 4> kFlags = {"False", "True", "false", "true"};
+  const Bytes size = size_of(row.one_of(column, kNames) == 0 ? Precision::kFp32 : Precision::kBf16);
+  const bool adds = row.has("accumulate") && row.one_of("accumulate", kFlags) % 2 == 1;
+  return adds ? size * 2 : size;
+}
+
+// Columns that a kind of kernels may have besides its own.
+constexpr std::array<std::string_view, 6> kOptionalColumns = {"layout",          "accumulate", "out_dtype",
+                                                              "main_grad_dtype", "pass",       "v_head_dim"};
+
+constexpr std::array<workload::ProductStage, 3> kStages = {
+    workload::ProductStage::kForward, workload::ProductStage::kInputGradient, workload::ProductStage::kWeightGradient};
+
+// Products of training say by the layout of their operands which stage of a linear layer they are.
 KernelSample read_product(const Row& row) {
+  constexpr std::array<std::string_view, 3> kLayouts = {"TN", "NN", "NT"};
   const Format& format = row.format();
   workload::Gemm product{row.whole("m"), row.whole("n"), row.whole("k"), 1, format.precision};
   product.scaling = format.scaling;
+  std::string kind = fmt::format("gemm {}", format.text);
+  if (row.has("layout")) {
+    product.stage = kStages[row.one_of("layout", kLayouts)];
+    kind += fmt::format(" {}", name_of(product.stage));
+  }
+  if (row.has("out_dtype")) product.result = result_of(row, "out_dtype");
+  return {{}, std::move(kind), fmt::format("{}x{}x{}", product.m, product.n, product.k), product.m, product, {}};
+}
+
+// Sizes are those of the forward product of one expert, whatever the stage.
+KernelSample read_grouped(const Row& row) {
+  constexpr std::array<std::string_view, 3> kNames = {"fwd", "bwd_grad_act", "bwd_grad_w"};
+  const Format& format = row.format();
+  const std::int64_t groups = row.whole("groups"), rows = row.whole("m_per_group");
+  const std::int64_t n = row.whole("n"), k = row.whole("k");
+  const workload::ProductStage stage = kStages[row.one_of("stage", kNames)];
+  workload::Gemm product{rows, n, k, groups, format.precision};
+  if (stage == workload::ProductStage::kInputGradient) std::swap(product.n, product.k);
+  if (stage == workload::ProductStage::kWeightGradient) {
+    std::swap(product.m, product.k);
+    if (row.has("main_grad_dtype")) product.result = result_of(row, "main_grad_dtype");
+  }
+  product.scaling = format.scaling;
+  product.stage = stage;
+  product.grouped = true;
   return {{},
-          fmt::format("gemm {}", format.text),
-          fmt::format("{}x{}x{}", product.m, product.n, product.k),
-          product.m,
+          fmt::format("grouped {} {}", format.text, name_of(stage)),
+          fmt::format("{} of {}x{}x{}", groups, rows, n, k),
+          rows,
           product,
           {}};
 }
@@ -119,12 +177,19 @@ KernelSample read_attention(const Row& row) {
   const Format& format = row.format();
   const std::int64_t heads = row.whole("heads"), length = row.whole("isl"), size = row.whole("head_dim");
   const std::int64_t shared = row.cell("kv_heads").text == "0" ? heads : row.whole("kv_heads");
-  workload::FlashAttention attention{row.whole("batch") * heads, length, length, size, true, false, format.precision};
+  constexpr std::array<std::string_view, 2> kPasses = {"fwd", "bwd"};
+  const bool backward = row.has("pass") && row.one_of("pass", kPasses) == 1;
+  const std::int64_t padded = row.has("v_head_dim") ? std::max(size, row.whole("v_head_dim")) : size;
+  workload::FlashAttention attention{
+      row.whole("batch") * heads, length, length, padded, true, backward, format.precision};
   attention.group = std::max<std::int64_t>(1, heads / shared);
   if (heads % shared != 0)
     row.error("kv_heads", fmt::format("{} heads of queries are not a multiple of {} of keys", heads, shared));
   return {{},
-          fmt::format("attention {}", format.text),
+          fmt::format("attention {}{}", format.text,
+                      backward          ? " backward"
+                      : row.has("pass") ? " forward"
+                                        : ""),
           fmt::format("{}x{}, {}/{} heads of {}", row.cell("batch").text, length, heads, shared, size),
           length,
           attention,
@@ -176,9 +241,10 @@ struct Kind {
   std::vector<std::string_view> columns;
   KernelSample (*read)(const Row&);
 };
-const std::array<Kind, 3>& kinds() {
-  static const std::array<Kind, 3> kinds = {
+const std::array<Kind, 4>& kinds() {
+  static const std::array<Kind, 4> kinds = {
       {{{"dtype", "m", "n", "k", kTime}, read_product},
+       {{"dtype", "groups", "m_per_group", "n", "k", "stage", kTime}, read_grouped},
        {{"dtype", "batch", "isl", "heads", "kv_heads", "head_dim", kTime}, read_attention},
        {{"dtype", "kernel", "tokens", "hidden", "inter", "topk", "experts", "tp", "ep", "distribution", kTime},
         read_experts}}};
@@ -251,6 +317,25 @@ std::vector<double> expert_rows(std::int64_t tokens, std::int64_t per_token, std
   return busiest;
 }
 
+namespace {
+
+// Columns that nobody reads may have any name but one that looks like a slip in a known one.
+void check_columns(const std::vector<std::string>& columns, const Location& where, Diagnostics& diagnostics) {
+  std::vector<std::string> known(kOptionalColumns.begin(), kOptionalColumns.end());
+  for (const Kind& kind : kinds()) known.insert(known.end(), kind.columns.begin(), kind.columns.end());
+  for (auto column = columns.begin(); column != columns.end(); ++column) {
+    if (column->empty()) continue;
+    if (std::find(columns.begin(), column, *column) != column)
+      diagnostics.error(where, fmt::format("two columns are called '{}'", printable(*column, 40)));
+    const std::string near = column->size() > 2 ? nearest_name(*column, known) : std::string();
+    if (!near.empty() && near != *column && std::ranges::find(columns, near) == columns.end())
+      diagnostics.error(where, fmt::format("unknown column '{}'", printable(*column, 40)),
+                        fmt::format("did you mean '{}'?", near));
+  }
+}
+
+}  // namespace
+
 bool is_kernel_csv(std::string_view text) {
   CsvLines lines(text);
   return kind_of(columns_of(lines.next())) != nullptr;
@@ -275,9 +360,7 @@ std::vector<KernelSample> read_kernel_csv(std::string_view text, const std::stri
     return samples;
   }
   const std::size_t errors = diagnostics.error_count();
-  for (auto column = columns.begin(); column != columns.end(); ++column)
-    if (std::find(columns.begin(), column, *column) != column && !column->empty())
-      diagnostics.error({name, heading->number}, fmt::format("two columns are called '{}'", printable(*column, 40)));
+  check_columns(columns, {name, heading->number}, diagnostics);
   while (const auto line = lines.next()) {
     const Row row(columns, *line, name, diagnostics);
     const std::size_t before = diagnostics.error_count();
@@ -299,12 +382,17 @@ std::vector<KernelSample> read_kernel_csv(std::string_view text, const std::stri
 std::vector<KernelSample> read_kernel_files(Section& section, std::string_view key, std::string_view meaning) {
   Diagnostics& diagnostics = section.context().diagnostics();
   std::vector<KernelSample> all;
+  std::set<std::string> read;
   for (const std::string& word : section.words(key, meaning)) {
     if (word.empty()) {
       section.error(key, fmt::format("'{}' has a file without a name", key));
       continue;
     }
     const std::string file = path_from(section.where(key).file, word).string();
+    if (!read.insert(std::filesystem::path(file).lexically_normal().string()).second) {
+      section.error(key, fmt::format("'{}' is there twice", printable(word, 120)), "each table counts once");
+      continue;
+    }
     try {
       std::string text = read_file(file);
       if (workload::is_gzip(text)) text = workload::inflate_gzip(file, text);

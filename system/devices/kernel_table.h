@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Measured times of single kernels as CSV, a row a kernel; the columns tell what was measured, as in
-// configs/validation/compute/{gemm,attention,experts}-*.csv. Matrix products have dtype, m, n, k and latency_us; causal
-// attention of whole sequences has batch, isl (tokens of a sequence), heads, kv_heads and head_dim in place of m, n, k;
-// fused experts have tokens, hidden, inter (of a whole expert), topk, experts, tp, ep, distribution (balanced or
-// power_law_1.2) and kernel, whose name says where experts have no gate ("nongated").
+// configs/validation/compute/{gemm,attention,experts}-*.csv. Matrix products have dtype, m, n, k and latency_us, those
+// of training as well layout (TN forward, NN gradient of the input, NT gradient of the weight), out_dtype (of the
+// result) and accumulate (True where it is added to); grouped products of experts have groups, m_per_group, n and k of
+// the forward product, stage (fwd, bwd_grad_act, bwd_grad_w), main_grad_dtype and accumulate; causal attention of whole
+// sequences has batch, isl (tokens of a sequence), heads, kv_heads and head_dim in place of m, n, k, and may have
+// v_head_dim and pass (fwd, bwd); fused experts have tokens, hidden, inter (of a whole expert), topk, experts, tp, ep,
+// distribution (balanced or power_law_1.2) and kernel, whose name says where experts have no gate ("nongated").
 #pragma once
 
 #include <string>

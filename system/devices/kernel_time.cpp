@@ -26,9 +26,6 @@ constexpr double kKernelWaves = 4;
 constexpr double kLeastSlice = 128;
 constexpr double kMostSlices = 32;
 
-// Queries that a multiprocessor holds at a time.
-constexpr double kQueryTile = 128;
-
 double power4(double value) { return value * value * value * value; }
 
 double real(std::int64_t value) { return static_cast<double>(value); }
@@ -143,7 +140,7 @@ double kernel_time(const workload::FlashAttention& attention, const KernelLibrar
   const double queries = real(attention.queries), keys = real(attention.keys), batch = real(attention.batch);
   const double size = real(attention.head_size);
   const double rate = device.peak * attention_share(attention, kernels) / device.multiprocessors;
-  const double pair = 4 * size / rate + seconds(own.softmax);
+  const double pair = 4 * size / rate + seconds(own.softmax) / device.exponentials;
   const double seen = attention.causal ? (keys + own.diagonal) / 2 : keys;
   const double shared = batch * queries * seen * pair / device.multiprocessors;
   const double longest = std::min(kQueryTile, queries) * keys * pair;

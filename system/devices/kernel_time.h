@@ -8,12 +8,16 @@
 
 namespace orrery::system {
 
+// Queries that a multiprocessor holds at a time in attention.
+inline constexpr double kQueryTile = 128;
+
 // Properties of a device that a kernel's time depends on.
 struct KernelDevice {
   double peak = 0;             // dense, for the format of the operands, in FLOP/s
   double memory = 0;           // bandwidth as kernels reach it, in bytes per second
   double multiprocessors = 1;  // at least 1
   double cache = 0;            // in bytes; 0: holds nothing
+  double exponentials = 1;     // a cycle, next to others of its architecture
 };
 
 // Time of a matrix product with launch and quantisation, in seconds. Sizes are positive.

@@ -16,20 +16,21 @@ double log_of(std::int64_t size) { return std::log(static_cast<double>(size)); }
 
 }  // namespace
 
-// The layouts of operands and backward attention were not measured; single products of whole matrices, and causal
-// attention of whole sequences, were.
+// Products of whole matrices, single ones or those of experts in one kernel, and causal attention of whole sequences.
 std::optional<MeasuredKernels::Place> MeasuredKernels::place_of(const workload::Operator& op) {
   if (const auto* gemm = std::get_if<workload::Gemm>(&op)) {
-    const bool plain =
-        gemm->batch == 1 && gemm->aligned && !gemm->winograd && gemm->stored_a == 0 && gemm->stored_c == 0;
-    if (!plain || gemm->m <= 0 || gemm->n <= 0 || gemm->k <= 0) return std::nullopt;
-    return Place{{op.index(), gemm->precision, gemm->scaling, 0}, {log_of(gemm->m), log_of(gemm->n), log_of(gemm->k)}};
+    const bool plain = (gemm->batch == 1 || gemm->grouped) && gemm->aligned && !gemm->winograd && gemm->stored_a == 0 &&
+                       gemm->stored_c == 0;
+    if (!plain || gemm->m <= 0 || gemm->n <= 0 || gemm->k <= 0 || gemm->batch <= 0) return std::nullopt;
+    return Place{{op.index(), gemm->precision, gemm->scaling, 0, static_cast<int>(gemm->stage), gemm->grouped},
+                 {log_of(gemm->m), log_of(gemm->n), log_of(gemm->k), log_of(gemm->batch)}};
   }
   if (const auto* attention = std::get_if<workload::FlashAttention>(&op)) {
-    const bool whole = attention->causal && !attention->backward && attention->queries == attention->keys;
+    const bool whole = attention->causal && attention->queries == attention->keys;
     if (!whole || attention->queries <= 0 || attention->batch <= 0) return std::nullopt;
-    return Place{{op.index(), attention->precision, workload::Scaling::kTensor, attention->head_size},
-                 {log_of(attention->queries), log_of(attention->batch), log_of(attention->group)}};
+    return Place{{op.index(), attention->precision, workload::Scaling::kTensor, attention->head_size,
+                  attention->backward ? 1 : 0, false},
+                 {log_of(attention->queries), log_of(attention->batch), log_of(attention->group), 0}};
   }
   return std::nullopt;
 }
@@ -47,7 +48,8 @@ MeasuredKernels::MeasuredKernels(std::span<const KernelSample> samples, const Mo
 // Shepard's weights as Franke and Little have them, which end at the reach (Franke 1982, "Scattered data
 // interpolation", Mathematics of Computation 38). The model counts as a measurement of its own at half of it.
 MeasuredKernels::Correction MeasuredKernels::of(const workload::Operator& op) const {
-  const std::optional<Place> place = place_of(op);
+  std::optional<Place> place = place_of(op);
+  if (place && std::holds_alternative<workload::Gemm>(op) && !samples_.contains(place->kind)) place->kind.stage = 0;
   const auto same = place ? samples_.find(place->kind) : samples_.end();
   if (same == samples_.end()) return {};
   const double least = place->sizes.front() - kReach, most = place->sizes.front() + kReach;

@@ -4,11 +4,12 @@
 #pragma once
 
 #include <array>
+#include <compare>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "system/devices/kernel_table.h"
@@ -20,7 +21,7 @@ class MeasuredKernels {
  public:
   using Modelled = std::function<Duration(const workload::Operator& op)>;
 
-  // Uses samples of products and of attention; ignores others.
+  // Uses samples of single and of grouped products and of attention; ignores others.
   MeasuredKernels(std::span<const KernelSample> samples, const Modelled& modelled);
 
   struct Correction {
@@ -30,9 +31,19 @@ class MeasuredKernels {
   Correction of(const workload::Operator& op) const;
 
  private:
-  static constexpr std::size_t kSizes = 3;
-  // Properties that have to be equal: the kind of operator, the format, the size of a head.
-  using Kind = std::tuple<std::size_t, Precision, workload::Scaling, std::int64_t>;
+  static constexpr std::size_t kSizes = 4;
+  // Properties that have to be equal: the kind of operator, the format, the size of a head, the stage of a product or
+  // the pass of attention, and whether products are those of several experts in one kernel. Products of a stage that
+  // was not measured are taken for forward ones.
+  struct Kind {
+    std::size_t operation = 0;
+    Precision precision = Precision::kBf16;
+    workload::Scaling scaling = workload::Scaling::kTensor;
+    std::int64_t head = 0;
+    int stage = 0;
+    bool grouped = false;
+    auto operator<=>(const Kind&) const = default;
+  };
   struct Place {
     Kind kind;
     std::array<double, kSizes> sizes;  // natural logarithms

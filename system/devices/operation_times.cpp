@@ -50,6 +50,9 @@ OperationTimes::OperationTimes(const workload::Job& job, const network::Fabric& 
       compute_times_(devices.size(), std::vector<std::vector<Duration>>(job.graphs.size())),
       memory_(memory_of(options, devices.front()), pools(shared_, placement, fabric.dimensions().front().size),
               own_bandwidths(options, devices, type_of_rank_)) {
+  for (const DeviceSpec& device : devices)
+    capacities_.push_back(
+        {device.streaming_multiprocessors, (device.memory_bandwidth * device.compute.memory).count()});
   if (options.perturbation.disturbs_ranks()) disturbance_.emplace(options.perturbation, job, fabric, placement);
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     const std::uint32_t type = type_of(RankId(rank));

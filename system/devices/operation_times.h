@@ -25,6 +25,14 @@ struct OperationOptions {
   std::optional<RemoteMemory> remote_memory;  // else MEM nodes take the device's own bandwidth
 };
 
+// Capacity of a device, of which calls take shares. 0: not known, and nothing is slowed for want of it.
+struct DeviceCapacity {
+  std::int64_t processors = 0;
+  std::int64_t memory_rate = 0;  // as kernels reach it, in bytes per second
+
+  bool operator==(const DeviceCapacity&) const = default;
+};
+
 class OperationTimes {
  public:
   // `job` outlives it. `devices`: by type of the fabric's nodes. `placement`: the device of each rank.
@@ -33,8 +41,10 @@ class OperationTimes {
 
   // Time of a computation, or of a memory access requested at `now`.
   Duration take(RankId rank, NodeId node, Time now);
+  bool is_timed() const { return timed_; }  // else nothing takes time
   // None of the rank's operations starts before.
   Time start(RankId rank) const { return disturbance_ ? disturbance_->start(rank) : Time{}; }
+  const DeviceCapacity& capacity(RankId rank) const { return capacities_[type_of(rank)]; }
   // The memory of `rank` is as busy as that of `parent`.
   void split(RankId rank, RankId parent) { memory_.split(rank, parent); }
 
@@ -58,6 +68,7 @@ class OperationTimes {
   MemorySharing shared_;
   std::vector<std::uint32_t> type_of_rank_;                        // empty: there is one type of devices
   std::vector<std::vector<std::vector<Duration>>> compute_times_;  // by type, by graph, by node; only what ranks need
+  std::vector<DeviceCapacity> capacities_;                         // by type
   std::optional<Disturbance> disturbance_;
   MemoryPools memory_;
 };

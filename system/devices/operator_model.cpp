@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -36,13 +37,24 @@ constexpr double kWinograd = 16.0 / 36;
 // Share of the rate that is left if rows of operands do not start at multiples of 16 bytes, which kernels with tensor
 // cores load: attention by heads whose size is no multiple of 8. Fitted to configs/validation/training/bloom.
 constexpr double kUnaligned = 0.125;
+// A product that adds a gradient to what is there reads and writes it when its tiles are done: this share of that time
+// is hidden by no other tile. Fitted to configs/validation/compute/training-*.
+constexpr double kAccumulated = 0.35;
+// Grouped products of experts overlap computing and loading only so far that this share of the shorter adds to the
+// longer. Fitted to the same.
+constexpr double kGrouped = 0.54;
+// Time of the exponential of a query and a key on one multiprocessor, of which shares of the peak in flash attention
+// are a part: `softmax` of configs/software/inference-2026.yaml on Hopper and Blackwell. At most half of the kernel.
+constexpr double kExponential = 36e-12;
 
-constexpr std::array<GemmConstant, 5> kGemmConstants = {{
+constexpr std::array<GemmConstant, 7> kGemmConstants = {{
     {"prologue", kPrologue, "filling and draining a tile, in bytes of a row of an operand"},
     {"small_tile", kSmallTile, "what smaller tiles lose"},
     {"tail", kTail, "least share of a full wave that the last one takes"},
     {"overlap", kOverlap, "order of the norm that joins computing and loading (2, 4 or infinity were tried)"},
     {"unaligned", kUnaligned, "rate of products of rows that are not aligned"},
+    {"accumulated", kAccumulated, "share of the time of adding up gradients that their product does not hide"},
+    {"grouped", kGrouped, "share of the shorter of computing and loading that grouped products do not hide"},
 }};
 
 struct Tile {
@@ -81,6 +93,12 @@ double joined(double a, double b) {
   return longer * std::sqrt(std::sqrt(1 + square * square));
 }
 
+// Times of computing and loading of one product.
+double overlapped(const workload::Gemm& gemm, double computing, double loading) {
+  if (gemm.grouped) return std::max(computing, loading) + kGrouped * std::min(computing, loading);
+  return joined(computing, loading);
+}
+
 // To the nearest picosecond, but never none; the longest time if there is no such time.
 Duration from_seconds(double time) {
   const double picoseconds = std::max(1.0, std::round(time * 1e12));
@@ -109,9 +127,13 @@ OperatorModel::OperatorModel(DeviceSpec device, const workload::SoftwareRates& r
   const std::vector<DeviceSpec> on = std::exchange(device_.measured_on, {});
   if (measured.empty()) return;
   const DeviceSpec& base = on.empty() ? device_ : on.front();
-  workload::SoftwareRates alone = micro_benchmark_rates(base);
-  alone.kernels = rates.kernels;
-  const OperatorModel model(base, alone);
+  const auto alone_on = [&](const DeviceSpec& where) {
+    workload::SoftwareRates alone = micro_benchmark_rates(where);
+    alone.kernels = rates.kernels;
+    return OperatorModel(where, alone);
+  };
+  const OperatorModel model = alone_on(base);
+  alone_ = std::make_shared<const OperatorModel>(alone_on(device_));
   std::vector<KernelSample> usable;  // formats without a peak are none that a job can ask for
   std::ranges::copy_if(measured, std::back_inserter(usable),
                        [&](const KernelSample& sample) { return model.computes(sample); });
@@ -137,7 +159,10 @@ Duration OperatorModel::time(const workload::Operator& op) const {
   const Duration time = modelled(op);
   if (!measured_ || time == Duration::zero()) return time;
   const MeasuredKernels::Correction correction = measured_->of(op);
-  return correction.share == 0 ? time : from_seconds(seconds(time) * correction.factor);
+  if (correction.share == 0) return time;
+  // The software's fitted rates are of kernels as the model has them: they count only as far as no measurement does.
+  const double fitted = std::log(seconds(time) / seconds(alone_->modelled(op)));
+  return from_seconds(seconds(time) * std::exp(-correction.share * fitted) * correction.factor);
 }
 
 double OperatorModel::measured(const workload::Operator& op) const { return measured_ ? measured_->of(op).share : 0; }
@@ -159,7 +184,8 @@ double OperatorModel::peak(Precision precision) const {
 }
 
 double OperatorModel::gemm_rate(const workload::Gemm& gemm) const {
-  const double loss = is_of_products_only(gemm.precision) ? share(device_.compute.fp8) * rates_.fp8 : 1;
+  const double gradients = gemm.stage == workload::ProductStage::kForward ? 1 : rates_.fp8;
+  const double loss = is_of_products_only(gemm.precision) ? share(device_.compute.fp8) * gradients : rates_.bf16;
   const double alignment = gemm.aligned ? 1 : kUnaligned;
   const Efficiency main_loop = gemm.precision == Precision::kFp32 ? device_.compute.fp32 : device_.compute.gemm;
   return peak(gemm.precision) * share(main_loop) * loss * alignment * rates_.gemm;
@@ -189,17 +215,23 @@ double OperatorModel::systolic_time(const workload::Gemm& gemm) const {
   return cycle * std::min(cycles(gemm.n, gemm.m), cycles(gemm.m, gemm.n));
 }
 
+double OperatorModel::accumulation_time(const workload::Gemm& gemm) const {
+  if (gemm.grouped || device_.systolic || gemm.stage != workload::ProductStage::kWeightGradient) return 0;
+  const double values = number(gemm.batch) * number(gemm.m) * number(gemm.n);
+  return kAccumulated * values * number(gemm.result.count()) / memory_bandwidth_;
+}
+
 // A multiprocessor computes one tile of one slice at a time; the library takes the tiles and slices that are fastest.
 // Without the number of multiprocessors the whole device works on the product as it is.
 double OperatorModel::product_time(const workload::Gemm& gemm) const {
   const double loading = number(workload::bytes_of(gemm).count()) / memory_bandwidth_;
-  if (device_.systolic) return joined(systolic_time(gemm), loading);
+  if (device_.systolic) return overlapped(gemm, systolic_time(gemm), loading);
   const double rate = gemm_rate(gemm);
   const double prologue = kPrologue / number(size_of(gemm.precision).count());
   const double multiplied = number(gemm.k) * (gemm.winograd ? kWinograd : 1);
   if (device_.streaming_multiprocessors == 0) {
     const double products = number(gemm.batch) * number(gemm.m) * number(gemm.n);
-    return joined(2 * products * (multiplied + prologue) / rate, loading);
+    return overlapped(gemm, 2 * products * (multiplied + prologue) / rate, loading);
   }
   const double multiprocessors = device_.streaming_multiprocessors;
   double best = std::numeric_limits<double>::infinity();
@@ -210,7 +242,7 @@ double OperatorModel::product_time(const workload::Gemm& gemm) const {
       const double depth = multiplied / slices + prologue;
       const double computing = 2 * waves_of(tiles * slices, multiprocessors) * depth * slowdown;
       const double reducing = slices > 1 ? reduction_time(gemm, slices) : 0;
-      best = std::min(best, joined(computing, loading) + reducing);
+      best = std::min(best, overlapped(gemm, computing, loading) + reducing);
     }
   }
   return best;
@@ -218,7 +250,7 @@ double OperatorModel::product_time(const workload::Gemm& gemm) const {
 
 KernelDevice OperatorModel::kernel_device(double peak) const {
   return {peak, memory_bandwidth_, std::max(1.0, static_cast<double>(device_.streaming_multiprocessors)),
-          number(device_.cache.count())};
+          number(device_.cache.count()), device_.exponentials};
 }
 
 double OperatorModel::library_peak(Precision precision, workload::Scaling scaling) const {
@@ -233,7 +265,27 @@ Duration OperatorModel::time_of(const workload::Gemm& gemm) const {
   if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0 || gemm.batch == 0) return Duration::zero();
   if (rates_.kernels)
     return from_seconds(kernel_time(gemm, *rates_.kernels, kernel_device(library_peak(gemm.precision, gemm.scaling))));
-  return from_seconds(seconds(device_.compute.gemm_launch) + product_time(gemm));
+  return from_seconds(seconds(device_.compute.gemm_launch) + product_time(gemm) + accumulation_time(gemm));
+}
+
+namespace {
+
+// FLOPs of one query and one key.
+double pair_work(const workload::FlashAttention& attention) {
+  return number(attention.head_size) * (attention.backward ? 10 : 4);
+}
+
+}  // namespace
+
+double OperatorModel::attention_rate(const workload::FlashAttention& attention) const {
+  // One side of both products is a head: it fills so much of an array.
+  const double cells = device_.systolic ? number(std::max(device_.systolic->rows, device_.systolic->columns)) : 1;
+  const double filled = std::min(1.0, number(attention.head_size) / cells);
+  const double rate =
+      filled * peak(attention.precision) * (attention.backward ? rates_.flash_backward : rates_.flash_forward);
+  const double pair = pair_work(attention) * device_.streaming_multiprocessors / rate;
+  const double saved = std::min(kExponential, pair / 2) * (1 - 1 / device_.exponentials);
+  return saved == 0 ? rate : rate * pair / (pair - saved);
 }
 
 Duration OperatorModel::time_of(const workload::FlashAttention& attention) const {
@@ -242,13 +294,15 @@ Duration OperatorModel::time_of(const workload::FlashAttention& attention) const
   if (flops == Flops(0)) return Duration::zero();
   if (rates_.kernels && attention_share(attention, *rates_.kernels) > 0)
     return from_seconds(kernel_time(attention, *rates_.kernels, kernel_device(peak(attention.precision))));
-  // One side of both products is a head: it fills so much of an array.
-  const double cells = device_.systolic ? number(std::max(device_.systolic->rows, device_.systolic->columns)) : 1;
-  const double filled = std::min(1.0, number(attention.head_size) / cells);
-  const double rate =
-      filled * peak(attention.precision) * (attention.backward ? rates_.flash_backward : rates_.flash_forward);
+  const double rate = attention_rate(attention);
   const double loading = number(workload::bytes_of(attention).count()) / memory_bandwidth_;
-  return from_seconds(seconds(device_.compute.gemm_launch) + std::max(number(flops.count()) / rate, loading));
+  // A kernel takes as long at least as one tile of queries needs for all of its keys; those for fewer split the keys.
+  const bool whole = number(attention.queries) >= kQueryTile;
+  const double tile = whole ? kQueryTile * number(attention.keys) * pair_work(attention) : 0;
+  const double longest = tile * device_.streaming_multiprocessors / rate;
+  const Duration own = attention.backward ? Duration::zero() : rates_.flash_launch;
+  const Duration launch = std::max(device_.compute.gemm_launch, own);
+  return from_seconds(seconds(launch) + std::max({number(flops.count()) / rate, longest, loading}));
 }
 
 Duration OperatorModel::time_of(const workload::ElementWise& op) const {

@@ -4,6 +4,7 @@
 // constants come from, and the errors.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -35,13 +36,13 @@ class OperatorModel final : public workload::OperatorTimes {
 
   // Sizes are not negative. The same bytes for the same operator, whatever was asked before. InputError, without a
   // place, if the device has no peak for the precision of a product or of attention.
-  // On a device with measured kernels, with what these are of the model's times on what they were measured on, by the
-  // same software where nothing is lost.
+  // On a device with measured kernels, with what these are of the model's times on what they were measured on. A
+  // measured kernel takes as long as measured, whatever the software's rates are; the further from all that was
+  // measured, the more these count.
   Duration time(const workload::Operator& op) const override;
   double measured(const workload::Operator& op) const override;
   // The same of fused experts, which only a software with kernels of its own has: nothing without.
   std::optional<Duration> time(const workload::FusedExperts& experts) const;
-  std::int64_t processors() const override { return device_.streaming_multiprocessors; }
 
  private:
   bool computes(const KernelSample& sample) const;
@@ -52,9 +53,11 @@ class OperatorModel final : public workload::OperatorTimes {
   double peak(Precision precision) const;                 // at the clock that lasts, in FLOP/s
   double gemm_rate(const workload::Gemm& gemm) const;     // in the main loop of a tile of 256 x 128, in FLOP/s
   double product_time(const workload::Gemm& gemm) const;  // without the launch, in seconds
+  double attention_rate(const workload::FlashAttention& attention) const;  // in FLOP/s
   KernelDevice kernel_device(double peak) const;
   double library_peak(Precision precision, workload::Scaling scaling) const;  // for kernels of the software's own
   double systolic_time(const workload::Gemm& gemm) const;                     // of computing alone, in seconds
+  double accumulation_time(const workload::Gemm& gemm) const;                 // that is not hidden, in seconds
   double reduction_time(const workload::Gemm& gemm,
                         double slices) const;  // of what slices of k have summed up, in seconds
 
@@ -62,6 +65,8 @@ class OperatorModel final : public workload::OperatorTimes {
   workload::SoftwareRates rates_;
   double memory_bandwidth_;  // as kernels reach it, in bytes per second
   std::optional<MeasuredKernels> measured_;
+  std::shared_ptr<const OperatorModel>
+      alone_;  // with measured_: this device without them, by software that loses nothing
 };
 
 }  // namespace orrery::system

@@ -19,8 +19,8 @@ constexpr int kFraction = 40;
 constexpr std::int64_t kOne = std::int64_t{1} << kFraction;
 constexpr std::int64_t kLogOfTwo = 762'123'384'786;
 
-// The number of ones in `bits`, by adding up pairs, fours and bytes (Hacker's Delight, 5-1): without the processor's own
-// instruction, which not every machine of the architecture has, std::popcount() is a call of a library.
+// The number of ones in `bits`, by adding up pairs, fours and bytes (Hacker's Delight, 5-1): without the processor's
+// own instruction, which not every machine of the architecture has, std::popcount() is a call of a library.
 std::int64_t heads_of(std::uint64_t bits) {
   bits -= (bits >> 1) & 0x5555'5555'5555'5555;
   bits = (bits & 0x3333'3333'3333'3333) + ((bits >> 2) & 0x3333'3333'3333'3333);

@@ -21,7 +21,7 @@ std::uint64_t pack(std::uint32_t agent, NodeId node) { return std::uint64_t{agen
 }  // namespace
 
 Agents::Agents(Engine& engine, Cast& cast, OperationTimes& times, Calls& calls, Transfers& transfers,
-               SimulationObserver& observer, QueueScope scope)
+               SimulationObserver& observer, const CollectiveOptions& options)
     : engine_(engine),
       job_(cast.input().job),
       plans_(cast.input().plans),
@@ -31,14 +31,16 @@ Agents::Agents(Engine& engine, Cast& cast, OperationTimes& times, Calls& calls, 
       calls_(calls),
       transfers_(transfers),
       observer_(observer),
-      scope_(scope),
-      repetitions_(cast, calls, observer) {
-  for (const workload::ExecutionGraph& graph : job_.graphs) streams_.emplace_back(graph, scope);
+      scope_(options.queue_scope),
+      contends_(options.contention && options.library != nullptr && times.is_timed() &&
+                std::ranges::any_of(job_.graphs, &workload::ExecutionGraph::has_processor_bounds)),
+      repetitions_(cast, calls, observer, contends_) {
+  for (const workload::ExecutionGraph& graph : job_.graphs) streams_.emplace_back(graph, scope_);
   agents_.reserve(cast.agents());
   for (std::uint32_t i = 0; i < cast.agents(); ++i) {
     const RankId rank = cast.first_rank(i);
     const std::uint32_t graph = job_.ranks[index_of(rank)].graph;
-    agents_.push_back({RankExecution(job_.graphs[graph], streams_[graph]), rank, false, {}});
+    agents_.push_back({RankExecution(job_.graphs[graph], streams_[graph]), rank});
     nodes_total_ += job_.graphs[graph].size();
   }
 }
@@ -104,18 +106,104 @@ void Agents::start(std::uint32_t number, NodeId node) {
 }
 
 void Agents::start_alone(std::uint32_t number, NodeId node) {
-  const RankId rank = agents_[number].rank;
-  const bool is_repetition = job_.graph(rank).repetition(node).has_value();
-  const Duration duration = is_repetition ? repetitions_.begin(number, agents_[number].execution, node)
-                                          : times_.take(rank, node, engine_.now());
+  Agent& agent = agents_[number];
+  const workload::ExecutionGraph& graph = agent.execution.graph();
+  const bool is_repetition = graph.repetition(node).has_value();
+  if (is_repetition) {
+    if (!agent.device.is_free()) throw NotRepeatable{};  // it would be slower than its stretch was
+    agent.repeats = true;
+  } else if (contends_) {
+    if (const std::optional<std::uint32_t> bound = graph.processor_bound(node)) return compute(number, node, *bound);
+  }
+  const Duration duration = is_repetition ? repetitions_.begin(number, agent.execution, node) : time_of(number, node);
   if (saturating_add(engine_.now().time_since_epoch(), duration) == Duration::max()) {
     if (is_repetition) throw NotRepeatable{};  // written out, it is known which of its operations does not end
-    throw InputError({job_.ranks[index_of(rank)].details().source},
-                     fmt::format("rank {}, {}: it would end beyond 106 days, the end of simulated time", index_of(rank),
-                                 job_.describe(rank, node)),
-                     "look for a duration, size or rate that is off by orders of magnitude");
+    refuse_time(number, node);
   }
   engine_.after(duration, *this, pack(number, node));
+}
+
+void Agents::refuse_time(std::uint32_t number, NodeId node) const {
+  const RankId rank = agents_[number].rank;
+  throw InputError({job_.ranks[index_of(rank)].details().source},
+                   fmt::format("rank {}, {}: it would end beyond 106 days, the end of simulated time", index_of(rank),
+                               job_.describe(rank, node)),
+                   "look for a duration, size or rate that is off by orders of magnitude");
+}
+
+void Agents::compute(std::uint32_t number, NodeId node, std::uint32_t processor_bound) {
+  Agent& agent = agents_[number];
+  const Time now = engine_.now();
+  const Duration alone = times_.take(agent.rank, node, now);
+  const Duration wait = agent.execution.host_wait(node, alone, now);
+  const Duration launched = saturating_add(now.time_since_epoch(), saturating_add(alone, wait));
+  Computation computation =
+      Computation::of(node, alone, processor_bound, now, wait > Duration::zero() ? Time(launched) : now);
+  agent.device.computations().push_back(computation);
+  adjust(number);
+}
+
+void Agents::set_speed(Agent& agent, Computation& computation) {
+  const std::uint32_t speed =
+      speed_beside(agent.device.taken(), times_.capacity(agent.rank), computation.processor_bound);
+  if (speed != computation.speed) computation.go_on(speed, engine_.now());
+  if (speed == workload::kWholeShare) return;
+  for (const workload::Stretch& stretch : agent.execution.graph().stretches())
+    if (stretch.holds(computation.node) && agent.device.has_call_outside(stretch)) computation.is_disturbed = true;
+}
+
+void Agents::schedule(std::uint32_t number, Computation& computation) {
+  const Time end = computation.end();
+  if (end.time_since_epoch() == Duration::max()) refuse_time(number, computation.node);
+  computation.due = end;
+  computation.event = engine_.at(computation.due, *this, pack(number, computation.node));
+}
+
+void Agents::take_device(RankId rank, NodeId node, const collectives::DeviceShare& share) {
+  if (!contends_ || share.is_none()) return;
+  const std::uint32_t number = cast_.agent_of(rank);
+  if (agents_[number].repeats) throw NotRepeatable{};
+  agents_[number].device.take(node, share);
+  adjust(number);
+}
+
+void Agents::hold(RankId rank, NodeId node) {
+  const std::uint32_t number = cast_.agent_of(rank);
+  agents_[number].execution.hold(node);
+  if (!contends_) return;
+  agents_[number].device.move(node);
+  adjust(number);
+}
+
+void Agents::adjust(std::uint32_t number) {
+  Agent& agent = agents_[number];
+  if (agent.is_adjusted || agent.device.computations().empty()) return;
+  agent.is_adjusted = true;
+  adjusted_.push_back(number);
+}
+
+void Agents::adjust_speeds() {
+  for (const std::uint32_t number : adjusted_) {
+    Agent& agent = agents_[number];
+    agent.is_adjusted = false;
+    for (Computation& computation : agent.device.computations()) {
+      set_speed(agent, computation);
+      if (computation.is_scheduled() && computation.due <= computation.end()) continue;  // it comes back when due
+      engine_.cancel(computation.event);
+      schedule(number, computation);
+    }
+  }
+  adjusted_.clear();
+}
+
+// Time of what a rank does by itself, with how long it waits for the host.
+Duration Agents::time_of(std::uint32_t number, NodeId node) {
+  RankExecution& execution = agents_[number].execution;
+  const Duration time = times_.take(agents_[number].rank, node, engine_.now());
+  if (!times_.is_timed()) return time;
+  const Duration wait = execution.host_wait(node, time, engine_.now());
+  if (wait > Duration::zero()) execution.wait_for_host(node, wait);
+  return saturating_add(time, wait);
 }
 
 void Agents::on_event(std::uint64_t payload) {
@@ -123,8 +211,9 @@ void Agents::on_event(std::uint64_t payload) {
   const auto number = static_cast<std::uint32_t>(payload >> 32);
   const NodeId node{static_cast<std::uint32_t>(payload)};
   Agent& agent = agents_[number];
-  if (node != kBegin) return end(number, node, agent.execution.taken(node));
+  if (node != kBegin) return end(number, node);
   agent.is_touched = false;
+  agent.execution.begin_at(engine_.now());
   touch(number);
 }
 
@@ -134,18 +223,46 @@ void Agents::add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts)
     parts.push_back(pack(part, NodeId(static_cast<std::uint32_t>(payload))));
 }
 
-void Agents::complete(RankId rank, NodeId node, Time moving) { end(cast_.agent_of(rank), node, moving); }
+void Agents::complete(RankId rank, NodeId node, Time moving) {
+  const std::uint32_t number = cast_.agent_of(rank);
+  if (contends_) {
+    agents_[number].device.release(node);
+    adjust(number);
+  }
+  end(number, node, moving, Duration::zero());
+}
 
-void Agents::end(std::uint32_t number, NodeId node, Time moving) {
+// What the rank does by itself is done.
+void Agents::end(std::uint32_t number, NodeId node) {
+  Agent& agent = agents_[number];
+  Computation* computation = contends_ ? agent.device.find(node) : nullptr;
+  if (computation != nullptr && computation->end() > engine_.now()) return schedule(number, *computation);
+  const Duration slowed = computation == nullptr ? Duration::zero() : finish_computation(number, *computation);
+  end(number, node, agent.execution.moving(node), slowed);
+}
+
+// By how much calls beside it delayed it; what it waited for the host is settled, too.
+Duration Agents::finish_computation(std::uint32_t number, const Computation& computation) {
+  Agent& agent = agents_[number];
+  const NodeId node = computation.node;
+  const Duration slowed = computation.done - computation.taken - computation.alone;
+  if (computation.not_before > computation.taken) agent.execution.wait_for_host(node, engine_.now() - computation.done);
+  if (computation.is_disturbed) repetitions_.disturb(number, agent.execution.graph(), node);
+  agent.device.erase(node);
+  return slowed;
+}
+
+void Agents::end(std::uint32_t number, NodeId node, Time moving, Duration slowed) {
   last_step_ = engine_.now();
   Agent& agent = agents_[number];
   const workload::ExecutionGraph& graph = agent.execution.graph();
   if (graph.repetition(node)) {
-    repetitions_.finish(number, agent.execution, node);
-    agent.execution.complete(node, engine_.now());
+    agent.repeats = false;
+    const Time synchronised = repetitions_.finish(number, agent.execution, node);
+    agent.execution.complete(node, engine_.now(), synchronised);
   } else {
     const Time taken = agent.execution.complete(node, engine_.now());
-    const OperationRecord operation{node, graph.number(node), taken, moving, engine_.now()};
+    const OperationRecord operation{node, graph.number(node), taken, moving, engine_.now(), slowed};
     observer_.finished(agent.rank, operation);
     if (!graph.stretches().empty()) repetitions_.ran(number, graph, operation);
   }
@@ -227,18 +344,31 @@ void Agents::start_competing() {
 
 void Agents::split(const ClassSplit& split) {
   std::vector<std::uint32_t> parent(cast_.agents());
+  for (const auto& entry : split.parts_of_agent) call_back(entry.first);
   for (const auto& [agent, parts] : split.parts_of_agent)
     for (const std::uint32_t part : parts) parent[part] = agent;
   for (auto part = static_cast<std::uint32_t>(agents_.size()); part < cast_.agents(); ++part) {
     Agent agent = agents_[parent[part]];
     agent.rank = cast_.first_rank(part);
     agent.is_touched = is_waiting_to_begin(agent.rank);
+    agent.is_adjusted = false;
     nodes_total_ += agent.execution.graph().size() - agent.execution.done();
     repetitions_.split(part, parent[part]);
     times_.split(agent.rank, agents_[parent[part]].rank);
     observer_.split(agent.rank, agents_[parent[part]].rank);
     agents_.push_back(std::move(agent));
+    adjust(part);
   }
+}
+
+// Computations of an agent that comes apart are scheduled anew, for each part by itself, when the round is over.
+void Agents::call_back(std::uint32_t number) {
+  if (!contends_) return;
+  for (Computation& computation : agents_[number].device.computations()) {
+    engine_.cancel(computation.event);
+    computation.event = {};
+  }
+  adjust(number);
 }
 
 }  // namespace orrery::system

@@ -12,6 +12,7 @@
 #include "core/ids.h"
 #include "core/units.h"
 #include "system/devices/operation_times.h"
+#include "system/execution/contention.h"
 #include "system/execution/observer.h"
 #include "system/execution/ranks.h"
 #include "system/execution/repetitions.h"
@@ -27,7 +28,7 @@ class Agents final : private EventSink {
  public:
   // All outlive it; `calls` and `transfers` may be made after it.
   Agents(Engine& engine, Cast& cast, OperationTimes& times, Calls& calls, Transfers& transfers,
-         SimulationObserver& observer, QueueScope scope);
+         SimulationObserver& observer, const CollectiveOptions& options);
 
   // Opens the first instant.
   void begin(const SimulationProgress& progress);
@@ -41,6 +42,9 @@ class Agents final : private EventSink {
   // Starts calls that compete for a rank's queues, when there are no first uses. With first uses, such calls start
   // together with those that they compete with.
   void start_competing();
+  // All that starts in this round has: computations beside which others' calls have begun or ended go on at another
+  // speed.
+  void adjust_speeds();
   // Nothing happens any more. Where every member waits in another call of a communicator, none has entered a call that
   // all of them could: then they join it. False where there is none, so that no order of the calls goes on from here.
   bool join_ready_calls();
@@ -54,7 +58,9 @@ class Agents final : private EventSink {
   // Events of an acting rank: a peer has entered its call `node`; all members have; the operation is done, with the
   // record for the observer.
   void call(RankId rank, NodeId node);
-  void hold(RankId rank, NodeId node) { agent(rank).execution.hold(node); }
+  void hold(RankId rank, NodeId node);
+  // The call or send takes part of the rank's device, until it is done.
+  void take_device(RankId rank, NodeId node, const collectives::DeviceShare& share);
   // Its send `node` waits for the receive to be posted; no longer.
   void await_receive(RankId rank, NodeId node);
   void moves(RankId rank, NodeId node) { agent(rank).execution.moves(node); }
@@ -70,7 +76,10 @@ class Agents final : private EventSink {
     RankExecution execution;
     RankId rank{};
     bool is_touched = false;  // of those that wait to begin, too: they are touched when they may
-    Time finish;
+    Time finish{};
+    DeviceUse device{};
+    bool is_adjusted = false;  // computations may go on at another speed
+    bool repeats = false;      // a repetition is under way
   };
   static constexpr std::uint64_t kNothing = UINT64_MAX;
 
@@ -82,7 +91,16 @@ class Agents final : private EventSink {
   void issue(std::uint32_t agent);
   void start(std::uint32_t agent, NodeId node);
   void start_alone(std::uint32_t agent, NodeId node);
-  void end(std::uint32_t agent, NodeId node, Time moving);
+  Duration time_of(std::uint32_t agent, NodeId node);
+  void compute(std::uint32_t agent, NodeId node, std::uint32_t processor_bound);
+  void set_speed(Agent& agent, Computation& computation);
+  void schedule(std::uint32_t agent, Computation& computation);
+  void adjust(std::uint32_t agent);
+  Duration finish_computation(std::uint32_t agent, const Computation& computation);
+  [[noreturn]] void refuse_time(std::uint32_t agent, NodeId node) const;
+  void end(std::uint32_t agent, NodeId node);
+  void end(std::uint32_t agent, NodeId node, Time moving, Duration slowed);
+  void call_back(std::uint32_t agent);
   bool all_could_join(CallKey call) const;
 
   Engine& engine_;
@@ -95,11 +113,13 @@ class Agents final : private EventSink {
   Transfers& transfers_;
   SimulationObserver& observer_;
   QueueScope scope_;
+  bool contends_;  // calls take parts of devices from what is computed beside them
   Repetitions repetitions_;
   SimulationProgress progress_;
   std::vector<StreamTable> streams_;  // by graph
   std::vector<Agent> agents_;
   std::vector<std::uint32_t> touched_;
+  std::vector<std::uint32_t> adjusted_;
   std::vector<Cast::FirstUse> first_uses_;  // in this round, of communicators and pairs of ranks
   std::vector<Cast::FirstUse> competing_;   // calls in this round, with QueueScope::kRank
   Time last_step_;

@@ -21,6 +21,7 @@ CallTable::Member CallTable::enter(RankId rank, NodeId node) {
   self.in = true;
   self.node = node;
   self.entered = engine_.now();
+  agents_.take_device(rank, node, call.plan->takes());
   if (++call.entered == 1) tell_next_round(News::kOpened, {member.call, 0});
   if (call.all_in()) {
     call.all_entered = engine_.now();

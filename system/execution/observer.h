@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct OperationRecord {
   // it waited for that; else `start`
   Time moving;
   Time end;
+  Duration slowed{};  // computation: by which the rank's calls and sends beside it delayed the end; its last part
 };
 
 // Record of a program's stretch as it ran, counted from its first start.
@@ -32,6 +34,7 @@ struct StretchRecord {
     Duration start{};
     Duration moving{};
     Duration end{};
+    Duration slowed{};
   };
   std::vector<Part> parts;  // by end
   Duration tail{};          // when what comes after it goes on
@@ -39,6 +42,10 @@ struct StretchRecord {
   std::size_t until_tail = 0;    // parts that end by then
   bool begins_on_stream = true;  // its first nodes compute: they may have to wait for the stream
   std::vector<NodeId> calls;     // the stretch's first of each communicator
+  // Time by which the host must be ahead of the stretch's beginning, so that nothing waits for it before the first
+  // synchronisation; nothing if the host takes no time. And when it goes on behind the last one, if there is one.
+  std::optional<Duration> host_lead{};
+  std::optional<Duration> synchronised{};
 };
 
 // A stretch that was gone through once more.
@@ -54,8 +61,12 @@ struct RepetitionRecord {
     return is_rest ? all.subspan(record->until_tail) : all.first(record->until_tail);
   }
   OperationRecord operation(const StretchRecord::Part& part) const {
-    return {NodeId(index_of(first) + part.offset), number + part.offset, begin + part.start, begin + part.moving,
-            begin + part.end};
+    return {NodeId(index_of(first) + part.offset),
+            number + part.offset,
+            begin + part.start,
+            begin + part.moving,
+            begin + part.end,
+            part.slowed};
   }
 };
 

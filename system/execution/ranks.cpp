@@ -58,6 +58,7 @@ std::span<const NodeId> StreamTable::sequence(std::uint32_t stream) const {
 
 RankExecution::RankExecution(const workload::ExecutionGraph& graph, const StreamTable& streams)
     : graph_(&graph), streams_(&streams), nodes_(graph.size()), stream_states_(streams.streams().size()) {
+  synchronised_ = Time{} - graph.host_ahead(0);
   for (std::uint32_t i = 0; i < graph.size(); ++i)
     if (graph.predecessor_count(NodeId(i)) == 0) make_ready(NodeId(i), Time{});
 }
@@ -66,7 +67,7 @@ std::optional<NodeId> RankExecution::take(Time now) {
   while (!touched_.empty()) {
     const std::uint32_t stream = touched_.back();
     if (const auto node = take_from(stream)) {
-      nodes_.open(index_of(*node)) = {kRunning, now};
+      nodes_.open(index_of(*node)) = {kRunning, now, Duration::zero()};
       ++stream_states_[stream].running;
       ++stream_states_[stream].runs;
       if (graph_->repetition(*node)) {
@@ -82,13 +83,18 @@ std::optional<NodeId> RankExecution::take(Time now) {
   return std::nullopt;
 }
 
-Time RankExecution::complete(NodeId node, Time now) {
+Time RankExecution::complete(NodeId node, Time now, Time synchronised) {
   Node& completed = nodes_.open(index_of(node));
   ORRERY_ASSERT(completed.predecessors_done == kRunning);
   completed.predecessors_done = kDone;
   const Time taken = completed.taken;
   nodes_.finish(index_of(node));
   ++done_;
+  const std::span<const NodeId> synchronisations = graph_->synchronisations();
+  if (synchronisations_ < synchronisations.size() && synchronisations[synchronisations_] == node) {
+    ++synchronisations_;
+    synchronised_ = synchronised - graph_->host_ahead(synchronisations_);
+  }
   const std::uint32_t stream = streams_->stream_of(node);
   --stream_states_[stream].running;
   std::erase(stream_states_[stream].held, node);
@@ -98,6 +104,28 @@ Time RankExecution::complete(NodeId node, Time now) {
     if (++nodes_.open(index_of(successor)).predecessors_done == graph_->predecessor_count(successor))
       make_ready(successor, now);
   return taken;
+}
+
+Duration RankExecution::host_wait(NodeId node, Duration time, Time now) const {
+  if (!graph_->has_host()) return Duration::zero();
+  const workload::HostWork host = graph_->host(node);
+  const std::span<const NodeId> synchronisations = graph_->synchronisations();
+  const bool was_launched = synchronisations_ > 0 && node < synchronisations[synchronisations_ - 1];
+  if (host.span == Duration::zero() || was_launched) return Duration::zero();
+  Duration span = host.span;
+  const Duration nominal = graph_->duration(node).value_or(time);
+  if (nominal != time && nominal > Duration::zero() && span > host.launches) {
+    const Int128 kernels = Int128{(span - host.launches).count()} * time.count() / nominal.count();
+    span = saturating_add(host.launches,
+                          Duration(static_cast<std::int64_t>(std::min<Int128>(kernels, Duration::max().count()))));
+  }
+  const Duration ends = saturating_add(host_turns_to(node).time_since_epoch(), span);
+  return std::max(Duration::zero(), ends - saturating_add(now.time_since_epoch(), time));
+}
+
+bool RankExecution::is_behind_host(NodeId node) const {
+  const std::span<const NodeId> synchronisations = graph_->synchronisations();
+  return synchronisations_ < synchronisations.size() && node > synchronisations[synchronisations_];
 }
 
 std::optional<std::uint32_t> RankExecution::runs_if_free(NodeId node) const {
@@ -161,6 +189,7 @@ std::optional<NodeId> RankExecution::take_from(std::uint32_t stream) {
     return sequence[state.cursor++];
   }
   if (state.ready.empty()) return std::nullopt;
+  if (kind.kind == workload::NodeKind::kCompute && is_behind_host(state.ready.front())) return std::nullopt;
   std::ranges::pop_heap(state.ready, std::ranges::greater{});
   const NodeId node = state.ready.back();
   state.ready.pop_back();

@@ -27,7 +27,7 @@ namespace orrery::system {
 // a time, the smallest ready id. Collective: a communicator, one call at a time, the smallest ready id (see
 // RankExecution::call), or any number of them. Send: a peer, the smallest ready id, the next starts when the last byte
 // of the one before has left, or while that waits for its receive. Receive: posted when ready, any number at a time.
-// No-op: nothing is occupied.
+// No-op: nothing is occupied. A computation behind one that the host synchronises with is launched when that is done.
 struct Stream {
   workload::NodeKind kind = workload::NodeKind::kNoOp;  // kMemoryLoad for stores too
   std::uint32_t slot = 0;                               // device stream, communicator slot or peer slot
@@ -64,8 +64,19 @@ class RankExecution {
   // in the stream's order; streams do not compete.
   std::optional<NodeId> take(Time now);
   // `node` was running and is done now: its stream is free, its successors have one thing less to wait for. Returns
-  // when it was taken.
-  Time complete(NodeId node, Time now);
+  // when it was taken. `synchronised`: when the host went on, if the node is one that it waits for.
+  Time complete(NodeId node, Time now) { return complete(node, now, now); }
+  Time complete(NodeId node, Time now, Time synchronised);
+
+  // The rank begins at `time`, and its host with it.
+  void begin_at(Time time) { synchronised_ += time.time_since_epoch(); }
+  // Wait of the computation `node`, taken at `now` and of `time`, for the host to launch its kernels: it ends that much
+  // later. One whose time is another than its graph's has kernels that are as much longer or shorter.
+  Duration host_wait(NodeId node, Duration time, Time now) const;
+  // The running computation `node` is so long in waiting.
+  void wait_for_host(NodeId node, Duration wait) { nodes_.open(index_of(node)).waits = wait; }
+  // The time at which the host turns to `node`, once what it synchronises with before is done.
+  Time host_turns_to(NodeId node) const { return synchronised_ + graph_->host_before(node); }
 
   // A peer has entered the collective call `node`: it may run beside calls that still wait for members.
   void call(NodeId node);
@@ -92,6 +103,11 @@ class RankExecution {
   State state(NodeId node) const;
   // Start of a running node: the time when it was taken.
   Time taken(NodeId node) const { return nodes_.find(index_of(node))->taken; }
+  // Time from which a running computation no longer waits for the host.
+  Time moving(NodeId node) const {
+    const Node* running = nodes_.find(index_of(node));
+    return running->taken + running->waits;
+  }
   const workload::ExecutionGraph& graph() const { return *graph_; }
 
  private:
@@ -110,9 +126,11 @@ class RankExecution {
   struct Node {
     std::uint32_t predecessors_done = 0;  // or kRunning, kDone
     Time taken;
+    Duration waits{};  // for the host
   };
 
   void make_ready(NodeId node, Time now);
+  bool is_behind_host(NodeId node) const;
   void touch(std::uint32_t stream);
   std::optional<NodeId> take_from(std::uint32_t stream);
   static std::optional<NodeId> take_called(StreamState& stream);
@@ -128,6 +146,8 @@ class RankExecution {
   std::size_t done_ = 0;
   std::vector<std::pair<NodeId, Time>> ready_repetitions_;  // and since when
   bool has_waited_ = false;
+  std::uint32_t synchronisations_ = 0;  // done
+  Time synchronised_;                   // when the host went on behind the last of them
 };
 
 }  // namespace orrery::system

@@ -31,6 +31,7 @@ void Transfers::start_send(RankId rank, NodeId node) {
   const PointToPoint costs = point_to_point(rank, node);
   const bool waits = costs.is_awaited && !is_posted(rank, node);
   if (waits) look(rank, node);
+  agents_.take_device(rank, node, {costs.processors, 0});
   const std::uint64_t messages = cast_.started_by(rank, node);
   if (messages == 0) return;
   sent_ += messages;

@@ -122,8 +122,15 @@ std::uint64_t Symmetry::own_colour(GroupId group) const {
   for (const std::uint32_t size : layout.sizes) own = hash_of({own, size});
   for (const std::uint32_t dimension : layout.dimensions) own = hash_of({own, dimension});
   for (const bool open : layout.open) own = hash_of({own, open});
-  for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i)
+  for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) {
     own = hash_of({own, static_cast<std::uint64_t>(private_kind(group, i))});
+    const CollectivePlan& plan = *patterns_.of(group)[i].plan;
+    if (plan.group == nullptr) continue;  // else what its calls take of devices follows from this, and their sizes
+    const collectives::GroupShape& shape = plan.group->shape;
+    const collectives::DeviceShare takes = plan.takes();
+    own = hash_of(
+        {own, shape.nodes, shape.fullest, shape.nics, takes.processors, static_cast<std::uint64_t>(takes.memory_rate)});
+  }
   return own;
 }
 

@@ -2,6 +2,7 @@
 #include "system/plans/group_library.h"
 
 #include <algorithm>
+#include <set>
 
 #include "network/fabric/fabric.h"
 #include "system/plans/line_traffic.h"
@@ -50,7 +51,7 @@ collectives::Aggregate NcclLibrary::transfer(CollectiveKind kind, Bytes bytes, s
 
 PointToPoint NcclLibrary::point_to_point(Bytes bytes, bool is_same_node, Duration) const {
   const collectives::NcclSend sent = send(bytes, is_same_node);
-  return {sent.latency, sent.bytes, sent.exceeds_buffer};
+  return {sent.latency, sent.bytes, sent.exceeds_buffer, sent.processors};
 }
 
 collectives::NcclTiming NcclLibrary::choice(CollectiveKind kind, Bytes bytes,
@@ -71,6 +72,20 @@ MachineKind machine_of(std::span<const MachineKind> machines, const collectives:
   return common_machine(of_group);
 }
 
+namespace {
+
+// Number of NICs by which the members of the fullest node send to others; each has its own where there are no NICs.
+std::uint32_t nics_of_fullest(const NodeMembers& nodes, std::span<const DeviceId> devices,
+                              const network::Fabric& fabric) {
+  const auto fullest = std::ranges::max_element(nodes, {}, &std::vector<std::uint32_t>::size);
+  if (!fabric.is_of_nodes()) return static_cast<std::uint32_t>(fullest->size());
+  std::set<std::uint32_t> nics;
+  for (const std::uint32_t member : *fullest) nics.insert(fabric.nics_of(devices[member]).out);
+  return static_cast<std::uint32_t>(nics.size());
+}
+
+}  // namespace
+
 GroupLayout lay_out_group(std::span<const DeviceId> devices, const network::Fabric& fabric, bool exchanges) {
   GroupLayout layout;
   layout.nodes = members_of_nodes(devices, fabric);
@@ -84,6 +99,7 @@ GroupLayout lay_out_group(std::span<const DeviceId> devices, const network::Fabr
     types.erase(std::unique(types.begin(), types.end()), types.end());
   }
   layout.shape.nodes = static_cast<std::uint32_t>(layout.nodes.size());
+  if (layout.shape.nodes > 1) layout.shape.nics = nics_of_fullest(layout.nodes, devices, fabric);
   for (const collectives::NodePattern pattern :
        {collectives::NodePattern::kRing, collectives::NodePattern::kDoubleTree, collectives::NodePattern::kAllPairs}) {
     if (pattern == collectives::NodePattern::kAllPairs && !exchanges) continue;

@@ -39,9 +39,10 @@ MachineKind machine_of(std::span<const MachineKind> machines, const collectives:
 
 // Treatment of a send by a library.
 struct PointToPoint {
-  Duration latency{};       // before its first byte leaves
-  Bytes bytes{0};           // on the wire
-  bool is_awaited = false;  // it does not begin before its receive is posted
+  Duration latency{};            // before its first byte leaves
+  Bytes bytes{0};                // on the wire
+  bool is_awaited = false;       // it does not begin before its receive is posted
+  std::uint32_t processors = 0;  // that it takes from computing while it runs
 };
 
 class GroupLibrary {

@@ -16,7 +16,9 @@ Places all_places(std::size_t members) {
   return places;
 }
 
-// First those that have their own NIC, then those that have one for themselves.
+// First those that have their own NIC, then those that have one for themselves. Where the threads of a host move the
+// data, only the first of those that share a NIC: a ring or a tree leaves the node once by each NIC, from the nearest
+// device.
 Places ports_of(std::span<const std::uint32_t> members, std::span<const DeviceId> devices,
                 const network::Fabric& fabric) {
   Places ports;
@@ -24,7 +26,8 @@ Places ports_of(std::span<const std::uint32_t> members, std::span<const DeviceId
   for (const bool own : {true, false})
     for (std::uint32_t place = 0; place < members.size(); ++place) {
       const network::Fabric::NicUse use = fabric.nics_of(devices[members[place]]);
-      if (use.own != own || (!own && (taken.contains(use.out) || taken.contains(use.in)))) continue;
+      const bool shares = (!own || fabric.has_stack()) && (taken.contains(use.out) || taken.contains(use.in));
+      if (use.own != own || shares) continue;
       ports.push_back(place);
       taken.insert({use.out, use.in});
     }
@@ -48,7 +51,7 @@ std::vector<std::uint32_t> lost_places(const NodeMembers& nodes, std::span<const
 
 std::vector<Places> ports_of_nodes(const NodeMembers& nodes, std::span<const DeviceId> devices,
                                    const network::Fabric& fabric) {
-  if (!fabric.uses_spare_nics() || nodes.size() == 1) return {};
+  if ((!fabric.uses_spare_nics() && !fabric.has_stack()) || nodes.size() == 1) return {};
   std::vector<Places> ports;
   std::size_t channels = SIZE_MAX;
   for (const std::vector<std::uint32_t>& node : nodes) {

@@ -57,6 +57,7 @@ struct CollectiveOptions {
   DimensionOrder order = DimensionOrder::kBaseline;
   std::vector<std::uint32_t> logical_dimensions{};  // sizes, the innermost first; empty: those of the fabric
   Granularity granularity = Granularity::kStep;
+  bool contention = true;  // a library's calls and sends slow down what is computed beside them
   // The dimension whose switches add up, if there is one: by default what can runs in them.
   std::optional<std::uint32_t> in_network_dimension{};
   std::uint32_t active_chunks = 1;                 // chunks of one queue that a rank has in flight on one dimension
@@ -88,6 +89,10 @@ struct CollectivePlan {
   // Result of DimensionOrder::kThemis. kNone: orders of their own would not let the chunks end sooner.
   enum class Balance : std::uint8_t { kNotAsked, kNone, kOrders } balance = Balance::kNotAsked;
 
+  // Part of each member's device that the call takes; none of calls that are sequences of messages.
+  collectives::DeviceShare takes() const {
+    return !phases.empty() && phases.front().is_whole() ? phases.front().transfer().takes : collectives::DeviceShare{};
+  }
   bool participates(std::size_t phase, std::uint32_t position) const;
 };
 

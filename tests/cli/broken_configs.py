@@ -532,7 +532,7 @@ MACHINES = [
 ]
 
 PLACEMENTS = [
-    more("placement: anywhere", "job.yaml:7:12: error: not a placement", "write packed, strided, random(7) or a list"),
+    more("placement: anywhere", "job.yaml:7:12: error: not a placement", "write packed, dense, strided, random(7) or a list"),
     more("placement: random(x)", "job.yaml:7:12: error: not a placement"),
     more("placement: {0: 1}", "job.yaml:7:12: error: not a placement"),
     more("placement: [0, 0]", "job.yaml:7:12: error: placement puts two ranks on device 0"),
@@ -622,8 +622,12 @@ MEASURED = [
              "kernels.csv:2:22: error: latency_us '0' is not a time"),
     measured("Measured kernels of two columns of one name", "dtype,m,n,k,latency_us,latency_us\nbfloat16,128,128,128,5,6\n",
              "kernels.csv:1: error: two columns are called 'latency_us'"),
+    measured("Measured kernels of a column that is a slip", "dtype,m,n,k,layot,latency_us\nbfloat16,128,128,128,NN,5\n",
+             "kernels.csv:1: error: unknown column 'layot'", "did you mean 'layout'?"),
     measured("A measured kernel faster than the device", "dtype,m,n,k,latency_us\nbfloat16,4096,4096,4096,0.5\n",
              "kernels.csv:2: error: 4096x4096x4096 in 500.0 ns would be 2.749e+05 TFLOP/s; the peak of d is 100"),
+    measured("A measured kernel of no stage", "dtype,m,n,k,layout,latency_us\nbfloat16,128,128,128,TT,5\n",
+             "kernels.csv:2:22: error: layout 'TT' is not known", "one of TN, NN, NT"),
     measured("Measured experts in place of the model's",
              "dtype,kernel,tokens,hidden,inter,topk,experts,tp,ep,distribution,latency_us\n"
              "bfloat16,moe,256,2048,512,8,256,1,4,balanced,37.9\n",

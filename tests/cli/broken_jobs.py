@@ -178,6 +178,15 @@ MODELS = [
     whole("Software that fuses norms in no precision there is",
           MODEL + "  software: {name: some, fused_norm: [fp17]}\n",
           "job.yaml:6:", "error: no precision is called 'fp17'", "did you mean 'fp16'?"),
+    whole("Software with the wait for a host of old",
+          MODEL + "  software: {name: some, expert_host: 1 ms}\n",
+          "job.yaml:6:", "error: 'expert_host' is gone", "host: {launch: 30 us, router: 40, reads_sizes: true}"),
+    whole("A launch of a kernel that takes hours",
+          MODEL + "  software: {name: some, host: {launch: 2500 h}}\n",
+          "job.yaml:6:", "error: a launch cannot take", "at most 1"),
+    whole("An operator of too many kernels",
+          MODEL + "  software: {name: some, host: {kernels: {product: 5000}}}\n",
+          "job.yaml:6:", "error:", "5000"),
 ]
 
 DEGREES = [
@@ -376,6 +385,10 @@ OTHER_KINDS = [
     *[whole(f"Memory beside the job that no device has: {footprint}",
             MODEL + f"  software: {{name: greedy, footprint: {{{footprint}}}}}\n", f"error: {found}", hint)
       for footprint, found, hint in (("reserve: 8 PiB", "reserve: 8.000 PiB is more than any device has", "7 GiB"),
+                                     ("deterministic: 1 TiB", "deterministic: 1.000 TiB is more than any device has",
+                                      "as in 32 MiB"),
+                                     ("workspaces: {hoper: {products: 1 MiB}}", "no architecture is called 'hoper'",
+                                      "hopper"),
                                      ("loss: 1 GiB", "loss: 1.000 GiB of each logit", "at most 64 B"),
                                      ("fragments: 2", "fragments: 2 is no share", "between 0 and 1"))],
     job("Adapters beside a GEMM of no name", "data: 8", "error: '' is not known here",

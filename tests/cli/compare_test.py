@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from orrery_program import SOURCE, Checks, Program, scratch_folder
+from orrery_program import SMALL_JOB, SOURCE, Checks, Program, scratch_folder
 
 STUDIES = SOURCE / "configs" / "studies"
 LLAMA = STUDIES / "llama2-13b-four-nodes.yaml"
@@ -78,6 +78,35 @@ def check_screens(program, checks, folder):
                      outcome.stdout)
 
 
+def check_by_hand(program, checks, folder):
+    """What no published run has so has no interval; what is written and is the default, or differs among runs, has."""
+    (folder / "small.yaml").write_text(SMALL_JOB)
+
+    def sureness(*settings, environment=None):
+        arguments = [word for setting in settings for word in ("--set", setting)]
+        outcome = program.run(["run", "small.yaml", *arguments, "--json", "-"], folder, environment=environment)
+        result = json.loads(outcome.stdout)
+        return result.get("by_hand", ""), "interval" in result
+
+    for setting in ("network.model=flow", "collectives.library=nccl", "collectives.launch=mpi", "nodes=4",
+                    "cluster.node.nics.count=8"):
+        checks.check(sureness(setting) == ("", True), f"{setting} is not by hand", sureness(setting))
+    for setting in ("network.model=alpha-beta", "cluster.node.fabric.bandwidth=900 GB/s", "perturb.nodes.0.start=1 s",
+                    "workload.software.rates.gemm=0.5", "workload.software.optimizer=600 B",
+                    "workload.software.host.launch=1 us"):
+        checks.check(sureness(setting) == (setting.partition("=")[0], False), f"{setting} is by hand", sureness(setting))
+    (folder / "configs").symlink_to(SOURCE / "configs")
+    for name in ("configs/", "./configs", "configs"):
+        checks.check(sureness(environment={"ORRERY_CONFIGS": name}) == ("", True), f"{name} is what ships")
+    program.run(["run", "small.yaml", "--set", "cluster.node.fabric.bandwidth=301 GB/s", "--json", "hand.json"], folder)
+    program.run(["run", "small.yaml", "--set", "workload.batch.micro=2", "--json", "plan.json"], folder)
+    three = compare(program, folder, "small.yaml", "plan.json", "hand.json")
+    checks.check(["ratio_error" in run for run in three["runs"]] == [False, True, False],
+                 "a ratio has an error where both jobs have published ones of their kind", three["runs"])
+    text = program.run(["compare", "small.yaml", "plan.json", "hand.json"], folder).stdout
+    checks.check(" 0 pairs" not in text, "errors of ratios are those of the jobs that are named", text)
+
+
 def main():
     program, checks = Program(sys.argv[1]), Checks()
     with scratch_folder() as name:
@@ -85,6 +114,7 @@ def main():
         check_changes(program, checks, folder)
         check_files(program, checks, folder)
         check_screens(program, checks, folder)
+        check_by_hand(program, checks, folder)
     return checks.exit_code()
 
 

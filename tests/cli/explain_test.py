@@ -104,6 +104,20 @@ def check_refusals(program, checks, folder):
     checks.check("attention heads" in whole["tensor 16, data: rest"]["refused"], "nor what cannot be", whole)
 
 
+def check_ratio_error(program, checks, folder):
+    """The first plan's gain against what ratios of times are off by, where published runs tell it."""
+    document = answer(program, folder, "explain", LLAMA, *A800)
+    text = program.run(["explain", *map(str, [LLAMA, *A800])], folder, seconds=120).stdout
+    ratio, gain = document["ratio_error"]["at_most"], document["changes"][0]["speedup"]
+    checks.check(gain > 1, "some plan is faster", document["changes"][0])
+    word = "within" if gain <= 1 + ratio else "beyond"
+    checks.check(f"first: {word} the error of ratios, " in text,
+                 "the gain of the first plan is set against the error of ratios", (gain, ratio, text))
+    for arguments in [[LLAMA, *A800, "--set", "cluster.node.nics.bandwidth=3 GB/s"], [STUDIES / "replay-a800.yaml"]]:
+        without = answer(program, folder, "explain", *arguments)
+        checks.check("ratio_error" not in without, f"explain {arguments[-1]}: no published run is like it", without)
+
+
 def check_screens(program, checks, folder):
     for arguments in SCREENS:
         outcome = program.run(["explain", *map(str, arguments)], folder, seconds=120)
@@ -123,6 +137,7 @@ def main():
         check_edited_file(program, checks, folder)
         check_names(program, checks, folder)
         check_refusals(program, checks, folder)
+        check_ratio_error(program, checks, folder)
         check_screens(program, checks, folder)
     return checks.exit_code()
 

@@ -16,6 +16,31 @@ OVERRULED = [
     ("cluster.node.device.pcie.bandwidth", "63 GB/s", "'cluster.node.nics.host_link' holds"),
     ("cluster.nodes", "4", "'nodes' holds"),
 ]
+SOFTWARE = "workload.software"
+NO_LAUNCHES = f"{SOFTWARE}.host.launch=0 s"
+FP8 = ("cluster=dgx-h100", f"{SOFTWARE}=megatron-2025", "workload.precision=fp8")  # parameters, too
+FP8_COPIES = (*FP8, f"{SOFTWARE}.fp8.parameters=false")
+SEQUENCE = (f"{SOFTWARE}=megatron-2025", "workload.parallel.sequence=true")
+EXPERTS = ("workload.model=mixtral-8x7b", "workload.model.layers=4", *SEQUENCE)
+# A key, a value, settings with which it changes nothing, why not, and settings with which it acts.
+UNUSED = [
+    ("cluster.node.host_launch", "2", (NO_LAUNCHES,), "no device waits for its host", ()),
+    ("cluster.node.host_launch", "2", (f"{SOFTWARE}.host.graphs=step",), "no kernel is launched by itself", ()),
+    (f"{SOFTWARE}.host.graphs", "dense", (NO_LAUNCHES,), "no device waits for its host", ()),
+    (f"{SOFTWARE}.host.kernels.norm", "4", (NO_LAUNCHES,), "no device waits for its host", ()),
+    (f"{SOFTWARE}.host.router", "4", (), "the model has no experts", EXPERTS),
+    (f"{SOFTWARE}.footprint.received", "3", ("workload.parallel.pipeline=1", "workload.parallel.data=4"),
+     "the job has no pipeline", ()),
+    (f"{SOFTWARE}.footprint.pieces", "4", (f"{SOFTWARE}.overlap.tensor=none",), "is cut into pieces",
+     (*SEQUENCE, f"{SOFTWARE}.overlap.tensor=pieces")),
+    (f"{SOFTWARE}.footprint.grouped", "6", (), "the model has no experts", EXPERTS),
+    (f"{SOFTWARE}.footprint.deterministic", "64 MiB", (), "'workload.deterministic' is false",
+     (f"{SOFTWARE}=megatron-2025", "workload.deterministic=true")),
+    (f"{SOFTWARE}.fp8.copies", "1 B", (f"{SOFTWARE}=megatron-2025",), "no GEMM of the job is in fp8 or int8", FP8_COPIES),
+    (f"{SOFTWARE}.fp8.copies", "1 B", FP8, "parameters are in fp8 themselves", FP8_COPIES),
+    ("cluster.node.device.exponentials", "2", ("workload.model.attention=plain",), "it tells the time of flash attention",
+     ("workload.model.attention=flash",)),
+]
 SWEEP = """experiment: job.yaml
 vary: [{{key: {key}, values: [{values}]}}]
 """
@@ -113,6 +138,31 @@ def check_software(program, checks, folder):
     checks.check(later == first, "that of the cluster in the end, in whatever order", (later, first))
 
 
+def check_unused(program, checks, folder):
+    """A key that tells of something that the job does not have is told of; where the job has it, it is not."""
+    def run(settings, job="job.yaml"):
+        words = [word for setting in settings for word in ("--set", setting)]
+        return program.run(["run", job, *words, "--json", "-"], folder)
+
+    def figures(outcome):
+        document = json.loads(outcome.stdout)
+        return document["iteration_time_s"], document["memory"]
+
+    for key, value, idle, reason, acting in UNUSED:
+        without, outcome = run(idle), run((*idle, f"{key}={value}"))
+        checks.check(outcome.code == 0 and f"'{key}' changes nothing:" in outcome.stderr and reason in outcome.stderr,
+                     f"{key} says that nothing uses it", outcome.stderr)
+        checks.check(figures(outcome) == figures(without), f"and {key} changes nothing")
+        unset, used = run(acting), run((*acting, f"{key}={value}"))
+        checks.check(figures(used) != figures(unset) and "changes nothing" not in used.stderr,
+                     f"{key} acts where it is used", used.stderr)
+    (folder / "call.yaml").write_text("cluster: dgx-a100\nnodes: 2\nworkload: {collective: all_reduce, size: 1 MiB}\n")
+    for key in ("cluster.node.host_launch", "cluster.node.device.exponentials"):
+        outcome = run((f"{key}=2",), "call.yaml")
+        checks.check(f"'{key}' changes nothing: the time of training jobs alone follows from it" in outcome.stderr,
+                     f"{key} of a collective", outcome.stderr)
+
+
 def check_even_skew(program, checks, folder):
     """Who gets how much is drawn, but all get the same."""
     job = "cluster: dgx-a100\nnodes: 1\ncollectives: {library: fixed}\nworkload: {collective: all_to_all, size: 1 MiB, skew: %s, seed: 2}\n"
@@ -142,8 +192,8 @@ def main():
     with scratch_folder() as name:
         folder = Path(name)
         (folder / "job.yaml").write_text(SMALL_JOB)
-        for check in (check_capped, check_capped_in_part, check_uncrossed, check_overruled, check_software, check_sweep_view,
-                      check_even_skew):
+        for check in (check_capped, check_capped_in_part, check_uncrossed, check_overruled, check_software, check_unused,
+                      check_sweep_view, check_even_skew):
             check(program, checks, folder)
     return checks.exit_code()
 

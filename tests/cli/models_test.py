@@ -292,7 +292,8 @@ def check_plans(program, checks, folder):
     document = show(program, checks, folder, "gpt3-6.7b", "--parallel", plan, "--parallel", "tensor=8")
     checks.check([one["gpus"] for one in document["plans"]] == [16, 8], "both plans", document["plans"])
     (folder / "job.yaml").write_text(SMALL_JOB)
-    run = program.run(["run", "job.yaml", "--set", "workload.software=megatron-2024", "--json", "-"], folder)
+    run = program.run(["run", "job.yaml", "--set", "workload.software=megatron-2024", "--set", "cluster=dgx-h100",
+                       "--json", "-"], folder)
     memory = json.loads(run.stdout)["memory"]
     checks.check(document["plans"][0]["total_bytes"] == memory["peak_bytes"], "as run", (document["plans"][0], memory))
     blanks = show(program, checks, folder, "gpt3-6.7b", "--parallel", " tensor=4 , pipeline = 2,data=2")["plans"][0]

@@ -24,8 +24,8 @@ experiment:
   cluster: dgx-h100
   nodes: 8
   workload:
-    model: gpt3-175b
-    parallel: {tensor: 8, pipeline: 8, data: rest, sequence: true}
+    model: gpt3-13b
+    parallel: {tensor: 8, pipeline: 2, data: rest, sequence: true}
     recompute: selective
     batch: {global: 256, micro: 1}
 vary:

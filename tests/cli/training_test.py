@@ -19,7 +19,7 @@ workload:
   input: {sample: 110 KB, decode: 10 us, copy: 12 GB/s, prefetch: 0}
 memory: {remote: {bandwidth: 20 GB/s, latency: 5 us}}
 """
-# Eight ranks, 16 equal layers of which every part is a GEMM or a kernel of memory, and links that take no time.
+# Eight ranks, 16 equal layers of which every part is a GEMM or a kernel of memory, hosts and links that take no time.
 EQUAL_STAGES = """\
 cluster: {device: a100-sxm-80gb, dims: [{topology: switch, size: 8, bandwidth: 100000 GB/s, latency: 0 ns}]}
 workload:
@@ -61,6 +61,9 @@ workload:
 """
 
 
+NO_HOST = "workload.software.host.launch=0 us"
+
+
 def result_of(program, checks, folder, text, *settings):
     write_files(folder, {"job.yaml": text})
     arguments = [word for setting in settings for word in ("--set", setting)]
@@ -79,7 +82,7 @@ def check_mixed_input(program, checks, folder):
     """Ranks of every type of device wait for their input, which is no computation of theirs."""
     # 110 KB at 20 GB/s and 5 us, 10 us to decode, 110 KB at 12 GB/s: 10.5 + 10 + 9.166667 us.
     right = 110e3 / 20e9 + 5e-6 + 10e-6 + 110e3 / 12e9
-    for part in result_of(program, checks, folder, MIXED)["breakdown"]:
+    for part in result_of(program, checks, folder, MIXED, NO_HOST)["breakdown"]:
         exposed = part["exposed_comm_s"].get("input", 0)
         checks.check(abs(exposed - right) < 1e-11 and part["host_s"] == 0, f"rank {part['members']} waits for its input", part)
 
@@ -88,17 +91,17 @@ def check_bubble(program, checks, folder):
     """DualPipe's bubble in its order of passes, from what forward and backward passes take."""
     # One micro-batch through the two layers of a stage, on a rank by itself.
     alone = EQUAL_STAGES.replace("pipeline: 8", "data: 8").replace("  schedule: {kind: dualpipe}\n", "")
-    busy = [result_of(program, checks, folder, alone, "workload.model.layers=2", f"workload.batch.global={batch}")
+    busy = [result_of(program, checks, folder, alone, NO_HOST, "workload.model.layers=2", f"workload.batch.global={batch}")
             ["breakdown"][0]["compute_s"] for batch in (16, 32)]
     whole = (busy[1] - busy[0]) / 2
-    result = result_of(program, checks, folder, EQUAL_STAGES)
+    result = result_of(program, checks, folder, EQUAL_STAGES, NO_HOST)
     bubble = result["iteration_time_s"] - max(part["compute_s"] for part in result["breakdown"])
     # With forward passes F, input gradients I and weight gradients W of a stage, W < F < I, the order of passes gives
     # (p/2 - 1)(2F + I - W). DeepSeek-V3's closed form (p/2 - 1)(F&B + B - 3W) is (p/2 - 1)(F + 2I - W), which is the most. Weight
-    # gradients are GEMMs alone, a third of those of all, and kernels of memory stand beside the others: W is about a
-    # quarter of F + I + W, F a third, I two fifths. So both are 0.8 to 0.95 of (p/2 - 1)(F + I + W); one pass that starts
-    # before the other of its pair would take F from it, a third.
-    checks.check(0.8 < bubble / (3 * whole) < 0.95, "dualpipe: the bubble of pairs that begin and end together",
+    # gradients are GEMMs alone, a third of those of all, slower by adding up, and kernels of memory stand beside the
+    # others: W is a quarter of F + I + W or somewhat more, F a third, I two fifths. So both are 0.75 to 0.95 of
+    # (p/2 - 1)(F + I + W); one pass that starts before the other of its pair would take F from it, a third.
+    checks.check(0.75 < bubble / (3 * whole) < 0.95, "dualpipe: the bubble of pairs that begin and end together",
                  f"{bubble} {whole}")
     for kind in ("dualpipe", "dualpipev"):
         pair = result_of(program, checks, folder, EQUAL_STAGES, f"workload.schedule.kind={kind}", "workload.batch.global=32")
@@ -153,11 +156,11 @@ def check_late_ranks(program, checks, folder):
 
 def check_uneven_experts(program, checks, folder):
     """Popular experts lie where a seed draws them; folded as unfolded; no rank receives more rows than tokens make."""
-    even = time_of(program, checks, folder, UNEVEN, "workload.parallel.expert_skew=0")
-    times = [time_of(program, checks, folder, UNEVEN, f"workload.parallel.expert_seed={seed}") for seed in range(1, 9)]
+    even = time_of(program, checks, folder, UNEVEN, NO_HOST, "workload.parallel.expert_skew=0")
+    times = [time_of(program, checks, folder, UNEVEN, NO_HOST, f"workload.parallel.expert_seed={seed}") for seed in range(1, 9)]
     checks.check(min(times) > even, "uneven experts take longer", f"{times} {even}")
     checks.check(len(set(times)) > 4, "another seed, other places", times)
-    checks.check(times[0] == time_of(program, checks, folder, UNEVEN), "seed 1 by default", times)
+    checks.check(times[0] == time_of(program, checks, folder, UNEVEN, NO_HOST), "seed 1 by default", times)
     write_files(folder, {"job.yaml": UNEVEN})
     folded = program.run(["run", "job.yaml", "--allow-oom", "--verify-fold"], folder, seconds=60)
     checks.check(folded.code == 0, "uneven experts fold exactly", folded.stderr)

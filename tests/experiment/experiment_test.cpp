@@ -215,8 +215,8 @@ TEST_CASE("a whole number is described with its range") {
 
 TEST_CASE("keys of a model to train, and of a collective, say so beside traces") {
   const std::string start = "workload.";
-  const std::set<std::string> others = {"chakra", "profile", "layers", "goal", "symmetric",
-                                       "precision", "collective", "exchange", "product"};
+  const std::set<std::string> others = {"chakra",    "profile",    "layers",   "goal",   "symmetric",
+                                        "precision", "collective", "exchange", "product"};
   const std::set<std::string> of_call = {"size", "ranks", "ranks_per_node", "shares", "skew", "seed"};
   std::size_t refused = 0;
   for (const KeyDescription& key : describe_configuration(kFiles)) {
@@ -230,6 +230,82 @@ TEST_CASE("keys of a model to train, and of a collective, say so beside traces")
     ++refused;
   }
   CHECK(refused > 15);
+}
+
+// A cluster of `nodes` nodes of `devices` H100.
+std::string cluster_of(int nodes, int devices) {
+  return fmt::format(
+      "{{nodes: {}, node: {{device: h100-sxm, devices: {}, fabric: {{topology: switch, bandwidth: 400 GB/s, latency: 1 "
+      "us}}, nics: {{count: {}, bandwidth: 50 GB/s, host_link: pcie-5, host_latency: 500 ns}}}}, scale_out: "
+      "{{topology: "
+      "switch, latency: 2 us}}}}",
+      nodes, devices, devices);
+}
+
+TEST_CASE("groups stay inside nodes where leaving devices of each idle does it and the cluster has the nodes") {
+  const Folder folder;
+  const auto devices = [&](int nodes, const std::string& parallel, const std::string& more = {}) {
+    const std::string file = folder.write(
+        "x.yaml",
+        fmt::format("cluster: {}\ncollectives: {{library: fixed}}\n{}\nworkload: {{model: {{hidden: 256, layers: 2, "
+                    "heads: 8, vocab: 512, sequence: 64, experts: 8, experts_per_token: 2, expert_hidden: 256}}, "
+                    "batch: {{global: 48}}, parallel: {}}}\n",
+                    cluster_of(nodes, 6), more, parallel));
+    Diagnostics diagnostics;
+    const Experiment experiment = load_experiment(file, {}, kFiles, diagnostics);
+    std::vector<std::uint32_t> placed;
+    for (const DeviceId device : place_jobs(experiment, 8)) placed.push_back(index_of(device));
+    return placed;
+  };
+  const std::vector<std::uint32_t> dense = {0, 1, 2, 3, 4, 5, 6, 7}, by_four = {0, 1, 2, 3, 6, 7, 8, 9};
+  CHECK(devices(2, "{data: 8, expert: 4}") == by_four);
+  CHECK(devices(2, "{data: 2, tensor: 4, sequence: true}") == by_four);
+  CHECK(devices(2, "{data: 4, tensor: 2, expert: 2, sequence: true}") ==
+        by_four);  // of two replicas of a tensor group each
+  CHECK(devices(2, "{data: 8, expert: 4}", "placement: dense") == dense);
+  CHECK(devices(2, "{data: 8, expert: 2}") == dense);  // three groups fill a node
+  CHECK(devices(2, "{data: 8, expert: 8}") == dense);  // larger than a node
+  CHECK(devices(2, "{data: 4, tensor: 2, sequence: true}") == dense);
+  // Two nodes by four hold no twelve ranks.
+  const std::string file = (folder.path() / "x.yaml").string();
+  devices(2, "{data: 12, expert: 4}");
+  Diagnostics diagnostics;
+  const Experiment full = load_experiment(file, {}, kFiles, diagnostics);
+  CHECK(place_jobs(full, 12) == place_ranks(Placement{}, 12, full.fabric));
+  CHECK_FALSE(packing_of(full));
+  REQUIRE(packing_wanted(full));
+  CHECK(packing_wanted(full)->nodes == 3);
+}
+
+TEST_CASE("nodes are packed by blocks in which the groups of all families are whole, else of the innermost ones") {
+  const Folder folder;
+  const auto packing = [&](const std::string& cluster, const std::string& parallel) {
+    const std::string file = folder.write(
+        "x.yaml",
+        fmt::format("cluster: {}\nworkload: {{model: {{hidden: 384, layers: 2, heads: 24, vocab: 512, sequence: "
+                    "48, experts: 24, experts_per_token: 2, expert_hidden: 384}}, batch: {{global: 48}}, "
+                    "parallel: {}}}\n",
+                    cluster, parallel));
+    Diagnostics diagnostics;
+    const auto wanted = packing_wanted(load_experiment(file, {}, kFiles, diagnostics));
+    return wanted ? fmt::format("{} {} of {}", name_of(wanted->family), wanted->of_node, wanted->per_node) : "none";
+  };
+  // Blocks of 3 and of 4: no multiple of both fits, so that tensor groups decide.
+  const std::string eight = cluster_of(6, 8);
+  CHECK(packing(eight, "{tensor: 3, data: 8, expert: 4, expert_tensor: 1, sequence: true}") == "tensor 6 of 8");
+  // Groups of 24 reach over nodes anyway.
+  CHECK(packing(eight, "{tensor: 3, data: 8, expert: 8, expert_tensor: 3, sequence: true}") == "tensor 6 of 8");
+  CHECK(packing(eight, "{tensor: 2, data: 12, expert: 3, expert_tensor: 2, sequence: true}") == "expert 6 of 8");
+  CHECK(packing(eight, "{tensor: 4, data: 6, expert: 4, expert_tensor: 1, sequence: true}") == "none");
+  // 12 is the least multiple of 3 and 4.
+  CHECK(packing(cluster_of(3, 16), "{tensor: 3, data: 8, expert: 4, expert_tensor: 1, sequence: true}") ==
+        "tensor 12 of 16");
+  // Dimensions are no nodes.
+  CHECK(packing(
+            "{device: h100-sxm, dims: [{topology: ring, size: 6, bandwidth: 50 GB/s, latency: 1 us}, {topology: ring, "
+            "size: 4, bandwidth: 50 GB/s, latency: 1 us}, {topology: ring, size: 4, bandwidth: 50 GB/s, latency: 1 "
+            "us}]}",
+            "{tensor: 4, data: 12, sequence: true}") == "none");
 }
 
 TEST_CASE("switches that reduce nothing are warned of") {

@@ -7,6 +7,7 @@
 #include "system/execution/repetitions.h"
 #include "tests/experiment/random_training.h"
 #include "tests/system/folding/folded.h"
+#include "tests/system/plans/fake_library.h"
 #include "tests/workload/training/small_training.h"
 #include "workload/graph/builder.h"
 
@@ -99,7 +100,7 @@ void check_written_out(const TrainingJob& repeated, const TrainingJob& written) 
 }
 
 bool is_same(const OperationRecord& a, const OperationRecord& b) {
-  return a.number == b.number && a.start == b.start && a.moving == b.moving && a.end == b.end;
+  return a.number == b.number && a.start == b.start && a.moving == b.moving && a.end == b.end && a.slowed == b.slowed;
 }
 
 void check_same(const Outcome& repeated, const Outcome& written) {
@@ -134,7 +135,8 @@ class LongTimes final : public OperatorTimes {
 
 TEST_CASE("what a program repeats is what is written out, and takes the same times") {
   std::mt19937_64 random(29);
-  int tried = 0, repeated = 0, with_calls = 0, refused = 0;
+  int tried = 0, repeated = 0, with_calls = 0, slowed = 0, refused = 0;
+  const FakeLibrary library;
   for (int i = 0; tried < 4000 && i < 100'000; ++i) {
     TrainingSpec training = random_training(random);
     Diagnostics problems;
@@ -153,18 +155,26 @@ TEST_CASE("what a program repeats is what is written out, and takes the same tim
     SimulationOptions options;
     options.fold = FoldMode::kAuto;
     options.collectives.granularity = tried % 2 == 0 ? Granularity::kStep : Granularity::kPhase;
+    if (tried % 4 == 1) {  // its calls slow down what is computed beside them
+      options.collectives.library = &library;
+      options.collectives.granularity = Granularity::kPhase;
+    }
     const NetworkModel model = tried % 3 == 0 ? NetworkModel::kAlphaBeta : NetworkModel::kFlow;
     try {
-      check_same(simulate(loops.job, fabric, options, model), simulate(written.job, fabric, options, model));
+      const Outcome outcome = simulate(written.job, fabric, options, model);
+      check_same(simulate(loops.job, fabric, options, model), outcome);
       ++repeated;
+      const auto is_slowed = [](const OperationRecord& operation) { return operation.slowed > Duration::zero(); };
+      if (std::ranges::any_of(outcome.log.of(RankId(0)), is_slowed)) ++slowed;
       if (training.parallel.tensor() > 1) ++with_calls;
     } catch (const NotRepeatable&) {
       ++refused;
     }
   }
-  INFO("repeated " << repeated << ", with calls " << with_calls << ", refused " << refused);
+  INFO("repeated " << repeated << ", with calls " << with_calls << ", slowed " << slowed << ", refused " << refused);
   CHECK(tried == 4000);
   CHECK(repeated > 2000);
   CHECK(with_calls > 80);
+  CHECK(slowed > 50);
   CHECK(refused > 100);
 }

@@ -297,6 +297,22 @@ TEST_CASE("iterations take as long as one after the other") {
       }
 }
 
+// The device begins an iteration when the host is through with what it does between steps, and so does the host.
+TEST_CASE("what the host does between steps comes on top of every iteration, however far ahead it would be") {
+  TrainingSpec training = small_training(small_gpt());
+  training.global_batch = 2;
+  for (const std::int64_t launch : {0, 1, 1000}) {
+    training.software.host.launch = std::chrono::microseconds(launch);
+    for (const std::int64_t iterations : {1, 3, 5}) {
+      training.iterations = iterations;
+      training.software.step = Duration::zero();
+      const Duration without = time_of(training);
+      training.software.step = std::chrono::milliseconds(20);
+      CHECK(time_of(training) == without + training.software.step * iterations);
+    }
+  }
+}
+
 // Weight gradients that run beside something are waited for by the optimizer, and wait for what they are made of.
 TEST_CASE("nothing of an iteration is done after its optimizer, nothing of a backward pass before the loss") {
   std::vector<TrainingSpec> jobs;

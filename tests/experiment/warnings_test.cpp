@@ -12,6 +12,7 @@
 
 #include "experiment/experiment.h"
 #include "experiment/job.h"
+#include "experiment/run.h"
 #include "tests/shipped_files.h"
 
 using namespace orrery;
@@ -69,6 +70,42 @@ TEST_CASE("devices without a rank are said, with the replicas that would use the
   CHECK(warnings_of({"workload.batch={global: 2, micro: 1}", "nodes=4"}) ==
         Warnings{"the job has 16 ranks: 16 of the cluster's 32 devices have nothing to do (nodes: 2 is as much as the "
                  "job needs)"});
+}
+
+TEST_CASE("devices that stay idle for the sake of whole groups are not said to have nothing to do") {
+  constexpr const char* kThree = "workload.model={hidden: 384, layers: 2, heads: 24, vocab: 512, sequence: 64}";
+  const auto of = [&](const char* parallel, const char* nodes, const char* placement = "placement=packed") {
+    return warnings_of({kThree, parallel, nodes, placement});
+  };
+  // Tensor groups of 3 take 6 devices of each node.
+  CHECK(of("workload.parallel={tensor: 3, data: 4}", "nodes=2").empty());
+  CHECK(of("workload.parallel={tensor: 3, data: 4}", "nodes=2", "placement=dense").size() == 1);
+  CHECK(of("workload.parallel={tensor: 3, data: 4}", "nodes=3") ==
+        Warnings{"the job has 12 ranks: 8 of the cluster's 24 devices have nothing to do (workload.parallel.data: 6 "
+                 "uses 18 of them)"});
+  CHECK(of("workload.parallel={tensor: 3, data: 3}", "nodes=2") ==
+        Warnings{"the job has 9 ranks: 3 of the cluster's 16 devices have nothing to do (workload.parallel.data: 4 "
+                 "uses 12 of them)"});
+}
+
+TEST_CASE("a hint at other dispatch looks at the group of experts that reaches over the most nodes") {
+  const TraceFolder folder;
+  const auto warnings = [&](const std::string& placement) {
+    const std::string file =
+        folder.write("x.yaml",
+                     "cluster: gb200-nvl72\nnodes: 2\nworkload: {model: {hidden: 256, layers: 2, heads: 8, vocab: 512, "
+                     "sequence: 64, experts: 64, experts_per_token: 2, expert_hidden: 256}, batch: {global: 128}, "
+                     "parallel: {data: 128, expert: 64}}\nplacement: " +
+                         placement + "\n");
+    std::string text;
+    for (const Problem& warning : run_experiment({.file = file, .settings = {}}, kFiles).result.warnings)
+      text += warning.message + "\n";
+    return text;
+  };
+  // Of two groups the first is in one rack.
+  CHECK(warnings("dense").find("groups of 64 expert ranks reach over up to 2 nodes") != std::string::npos);
+  CHECK(warnings("strided").find("groups of 64 expert ranks reach over 2 nodes") != std::string::npos);
+  CHECK(warnings("packed").find("expert ranks reach over") == std::string::npos);
 }
 
 TEST_CASE("data: rest is as many replicas as there are devices for") {

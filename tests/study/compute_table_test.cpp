@@ -248,6 +248,44 @@ TEST_CASE("rows of kernels are products or attention, by their columns") {
   CHECK_FALSE(diagnostics.has_errors());
 }
 
+TEST_CASE("rows of kernels of training say their stage") {
+  Diagnostics diagnostics;
+  const auto read = [&](const std::string& text) { return system::read_kernel_csv(text, "k.csv", diagnostics); };
+  const auto products = read(
+      "dtype,m,n,k,layout,accumulate,out_dtype,latency_us\n"
+      "bf16,512,64,128,NN,False,bf16,1\nbf16,512,64,128,NT,True,fp32,1\n");
+  REQUIRE(products.size() == 2);
+  CHECK(products[0].kind == "gemm bf16 input gradient");
+  Gemm weight{512, 64, 128};
+  weight.stage = ProductStage::kWeightGradient;
+  weight.result = Bytes(8);  // read and written
+  CHECK(std::get<Gemm>(std::get<Operator>(products[1].what)) == weight);
+  const auto grouped = read(
+      "dtype,groups,m_per_group,n,k,stage,accumulate,main_grad_dtype,latency_us\n"
+      "bf16,4,512,64,128,bwd_grad_act,False,fp32,1\nbf16,4,512,64,128,bwd_grad_w,True,bf16,1\n");
+  REQUIRE(grouped.size() == 2);
+  CHECK(grouped[0].kind == "grouped bf16 input gradient");
+  Gemm input{512, 128, 64, 4};
+  input.stage = ProductStage::kInputGradient;
+  input.grouped = true;
+  CHECK(std::get<Gemm>(std::get<Operator>(grouped[0].what)) == input);
+  Gemm weights{128, 64, 512, 4};
+  weights.stage = ProductStage::kWeightGradient;
+  weights.grouped = true;
+  weights.result = Bytes(4);
+  CHECK(std::get<Gemm>(std::get<Operator>(grouped[1].what)) == weights);
+  CHECK(grouped[1].rows == 512);
+  // Heads of values that are smaller are padded.
+  const auto attention = read(
+      "dtype,pass,batch,isl,heads,kv_heads,head_dim,v_head_dim,latency_us\n"
+      "bf16,bwd,1,4096,16,16,192,128,1\n");
+  REQUIRE(attention.size() == 1);
+  CHECK(attention[0].kind == "attention bf16 backward");
+  CHECK(std::get<FlashAttention>(std::get<Operator>(attention[0].what)) ==
+        FlashAttention{16, 4096, 4096, 192, true, true, Precision::kBf16, 1});
+  CHECK_FALSE(diagnostics.has_errors());
+}
+
 TEST_CASE("wrong rows of kernels are named") {
   const std::pair<const char*, const char*> cases[] = {
       {"m,n,k\n1,2,3\n", "k.csv:1:1: error: the columns are those of no kind of kernels"},
@@ -255,6 +293,7 @@ TEST_CASE("wrong rows of kernels are named") {
       {"dtype,m,n,k,latency_us\nbf61,1,2,3,4\n", "k.csv:2:1: error: dtype 'bf61' is not known"},
       {"dtype,m,n,k,latency_us\nbf16,0,2,3,4\n", "k.csv:2:6: error: m '0' is not a whole number"},
       {"dtype,m,n,k,latency_us\nbf16,1,2,3,soon\n", "k.csv:2:12: error: latency_us 'soon' is not a time"},
+      {"dtype,m,n,k,layout,latency_us\nbf16,1,2,3,TT,4\n", "k.csv:2:12: error: layout 'TT' is not known"},
       {"dtype,m,n,k,latency_us\nbf16,1,2,3\n", "k.csv:2:1: error: 4 cells; expected 5"},
       {"dtype,batch,isl,heads,kv_heads,head_dim,latency_us\nbf16,1,8,6,4,64,1\n",
        "k.csv:2:12: error: 6 heads of queries are not a multiple of 4"},

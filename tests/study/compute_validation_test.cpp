@@ -106,14 +106,14 @@ TEST_CASE("the model is as near to the shipped tables as docs/compute.md promise
     }
   }
   CHECK(layers == 3);
-  CHECK(validation.product_constants() <= 15);
+  CHECK(validation.product_constants() <= 16);
 }
 
 TEST_CASE("kernels are as near to the shipped tables as docs/compute.md promises") {
   std::vector<ComputeTable> tables = list_tables<ComputeTable>(kFiles);
   std::erase_if(tables, [](const ComputeTable& table) { return table.kernels.empty(); });
   const ComputeValidation validation = validate_compute(tables);
-  CHECK(validation.tables.size() == 5);
+  CHECK(validation.tables.size() == 7);
   for (const ValidatedComputeTable& table : validation.tables)
     for (const MeasuredGroup& group : kernels_of(table.kernels)) {
       INFO(table.table->name << " " << group.name);
@@ -126,6 +126,9 @@ TEST_CASE("kernels are as near to the shipped tables as docs/compute.md promises
                 return row.family == group.name;
               }))->median <= 0.20);
       if (group.name == "attention bf16") CHECK(median <= 0.11);
+      if (group.name.starts_with("gemm bf16 ")) CHECK(median <= 0.07);
+      if (group.name.starts_with("grouped bf16 ")) CHECK(median <= 0.17);  // of an A100 two rows a stage
+      if (group.name.starts_with("attention bf16 ")) CHECK(median <= 0.09);
     }
 }
 
@@ -138,8 +141,9 @@ TEST_CASE("every fitted constant is named once, with what ships") {
     INFO(name);
     CHECK(count == 1);
   }
-  // Of all devices 5, of A100 and H100 an efficiency and a launch, of H100 that of fp8, of A40 also the memory's.
-  CHECK(validation.product_constants() == 5 + 2 + 3 + 3);
+  // Of all devices 7, of A100 and H100 an efficiency and a launch, of A100 PCIe an efficiency, of H100 that of fp8, of
+  // A40 also the memory's.
+  CHECK(validation.product_constants() == 7 + 2 + 1 + 3 + 3);
   CHECK(times.contains("h100-sxm.fp8"));
   CHECK(times.contains("vllm-2023.traffic.norm"));
 }

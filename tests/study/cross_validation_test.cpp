@@ -68,9 +68,12 @@ TEST_CASE("constants that made the tables are found again from nominal ones") {
   // LL128 is the fastest in too few rows to move its step all the way from the nominal value, to which a prior holds
   // it.
   CHECK(found >= library.nominal.size() - 1);
+  // A step over xGMI is of two tables, and is held nearer to its nominal value than those of many.
   for (const RefitTable& table : measured)
-    for (const ValidationRow& row : table.table->rows)
-      CHECK(predicted_seconds(table.benchmark, row.bytes, fit.constants) == Approx(seconds(row.time)).epsilon(0.05));
+    for (const ValidationRow& row : table.table->rows) {
+      INFO(table.table->name << ", " << row.bytes.count() << " bytes");
+      CHECK(predicted_seconds(table.benchmark, row.bytes, fit.constants) == Approx(seconds(row.time)).epsilon(0.06));
+    }
 }
 
 TEST_CASE("what the tables of a system say does not enter its own prediction") {

@@ -9,9 +9,10 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "study/benchmark/interval.h"
 #include "study/interval/interval.h"
 #include "study/interval/kinds.h"
+#include "study/interval/nearest.h"
+#include "study/interval/ratio.h"
 #include "study/validate/collectives/table.h"
 #include "study/validate/training/table.h"
 #include "tests/shipped_files.h"
@@ -25,7 +26,8 @@ namespace {
 const RunSchema kSchema{.runs = "jobs",
                         .any = "any job",
                         .words = {{"model", ""}, {"machine", " on "}, {"software", " with "}},
-                        .has_precision = true};
+                        .has_precision = true,
+                        .holds_own = true};
 const RunKind kJob{{"transformer", "hopper", "megatron"}, "bf16", 64};
 
 // One run of each of so many families, with the errors 0.01, 0.02, ...
@@ -103,6 +105,102 @@ TEST_CASE("beyond what was measured the interval is of more runs, and says so") 
   large.precision = "fp8";
   CHECK(interval_of(large, errors, kSchema).beyond ==
         "transformer on hopper with megatron with more than 64 devices and precision fp8");
+}
+
+TEST_CASE("an interval of all runs is never narrower than the errors of a job's own kind") {
+  // Three families of its own kind reach from -0.3 to 0.4; the twenty of another one lie within 0.2.
+  const RunKind other{{"experts", "hopper", "fsdp"}, "bf16", 64};
+  std::vector<MeasuredError> errors = errors_of_families(20, other);
+  add(errors, {{"x", kJob, -0.3}, {"y", kJob, 0.4}, {"z", kJob, 0}});
+  const ErrorInterval interval = interval_of(kJob, errors, kSchema);
+  CHECK(interval.of == "any job");
+  CHECK(interval.low == Approx(-0.3));
+  CHECK(interval.high == Approx(0.4));
+  // The faults of two families are their own.
+  errors.resize(20);
+  add(errors, {{"x", kJob, -0.3}, {"y", kJob, 0.4}});
+  CHECK(interval_of(kJob, errors, kSchema).high < 0.3);
+}
+
+namespace {
+
+const JobShape kShape{"h100-sxm", 8'000'000'000, 8192, 128, {4, 1, 1, 16, 1}};
+
+MeasuredError run_of(const std::string& family, const std::string& name, const JobShape& shape, double error,
+                     const RunKind& kind = kJob) {
+  return {family, kind, error, MeasuredRun{name, shape, 2.5}};
+}
+
+}  // namespace
+
+TEST_CASE("the nearest published run is named with what its prediction was off by") {
+  JobShape larger = kShape, other_tensor = kShape, far = kShape;
+  larger.parameters *= 4;
+  other_tensor.degrees[0] = 8;
+  far.parameters *= 64;
+  std::vector<MeasuredError> errors = {run_of("a", "four times as large", larger, 0.1),
+                                       run_of("b", "twice the degree", other_tensor, 0.25)};
+  CHECK(distance_of(kJob, kShape, errors[0]) == Approx(2));
+  CHECK(distance_of(kJob, kShape, errors[1]) == Approx(0.5));
+  const auto nearest = nearest_run(kJob, kShape, errors);
+  REQUIRE(nearest);
+  CHECK(nearest->name == "twice the degree");
+  CHECK(nearest->family == "b");
+  CHECK(nearest->plan == "64 h100-sxm, tensor 8, data 16, batch 128");
+  CHECK(nearest->measured == Duration(2'500'000'000'000));
+  CHECK(nearest->error == Approx(-0.2));  // 1 / 1.25 - 1
+  errors = {run_of("c", "another model", far, 0),
+            run_of("d", "experts", kShape, 0, {{"experts", "hopper", "x"}, "bf16", 64}),
+            {"e", kJob, 0}};
+  CHECK_FALSE(nearest_run(kJob, kShape, errors));
+}
+
+TEST_CASE("ratios of near runs of one family tell how far off ratios are") {
+  // Both runs of a family are off by the same tenth, one of them by 1 to 5 % more.
+  std::vector<MeasuredError> errors;
+  for (int i = 1; i <= 5; ++i) {
+    errors.push_back(run_of("f" + std::to_string(i), "one", kShape, 0.1));
+    errors.push_back(run_of("f" + std::to_string(i), "other", kShape, 1.1 * (1 + 0.01 * i) - 1));
+  }
+  const auto error = ratio_error(kJob, errors);
+  REQUIRE(error);
+  CHECK(error->at_most == Approx(0.04));
+  CHECK(error->pairs == 5);
+  CHECK(error->families == 5);
+  CHECK(error->of == "transformer");
+  CHECK(is_within(1.039, *error));
+  CHECK(is_within(1 / 1.039, *error));
+  CHECK_FALSE(is_within(1.05, *error));
+  // Of fewer families of its model those of all models, and no less than its own.
+  errors.resize(8);
+  JobShape far = kShape;
+  far.degrees = {64, 8, 8, 1, 1};
+  errors.push_back(run_of("f5", "one", kShape, 0));
+  errors.push_back(run_of("f5", "far", far, 3));
+  CHECK(ratio_error(kJob, errors)->of == training_runs().any);
+  CHECK(ratio_error(kJob, errors)->pairs == 4);
+  CHECK_FALSE(ratio_error(kJob, std::span(errors).last(2)));
+}
+
+TEST_CASE("runs with their shapes are read as they are written") {
+  RunSchema schema = kSchema;
+  schema.has_shapes = true;
+  Diagnostics diagnostics;
+  const std::vector<MeasuredError> errors = {run_of("f", "8 GPUs; plain", kShape, 0.125)};
+  const std::string csv = errors_csv(errors, schema);
+  CHECK(csv ==
+        "family,model,machine,software,precision,devices,error_percent,measured_s,run,device,parameters,sequence,batch,"
+        "tensor,pipeline,context,data,expert\n"
+        "f,transformer,hopper,megatron,bf16,64,12.5,2.5,8 GPUs; plain,h100-sxm,8000000000,8192,128,4,1,1,16,1\n");
+  CHECK(read_errors_csv(csv, "e.csv", schema, diagnostics) == errors);
+  CHECK(diagnostics.problems().empty());
+  const auto refusal = [&](std::string text, const std::string& from, const std::string& to) {
+    Diagnostics problems;
+    read_errors_csv(text.replace(text.find(from), from.size(), to), "e.csv", schema, problems);
+    return problems.problems().empty() ? std::string() : problems.problems().front().message;
+  };
+  CHECK_THAT(refusal(csv, ",2.5,", ",0,"), Contains("'0' is not a time in seconds"));
+  CHECK_THAT(refusal(csv, ",8192,", ",x,"), Contains("invalid number 'x'"));
 }
 
 TEST_CASE("an interval of errors is one of times") {

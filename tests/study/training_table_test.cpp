@@ -86,6 +86,17 @@ TEST_CASE("a row of a table of training jobs is the shared experiment with its o
   CHECK(first.global_batch == second.global_batch);
 }
 
+TEST_CASE("a table of training jobs whose cluster differs from row to row names none") {
+  std::string text = kTrainingTable;
+  const std::string column = "workload.parallel.tensor";
+  text.replace(text.find(column), column.size(), "cluster");
+  text.replace(text.find("[a, 1,"), 6, "[a, dgx-a100,");
+  text.replace(text.find("[b, 2,"), 6, "[b, dgx-h100,");
+  const ReadTable read_table = read(text);
+  CHECK(read_table.errors.empty());
+  CHECK(read_table.table.cluster.empty());
+}
+
 TEST_CASE("a column may be a key of a file that the experiment names, or a map") {
   std::string text =
       with("[workload.parallel.tensor, workload.batch.micro]", "[workload.model.layers, workload.batch]");
@@ -143,6 +154,10 @@ TEST_CASE("a wrong table of training jobs is refused where it is wrong") {
       {with("{a: no one knows}", "{c: no one knows}"), "no row is labelled 'c'"},
       {with("misses: {a: no one knows}", "memory: {c: 47 GiB}"), "no row is labelled 'c'"},
       {with("misses: {a: no one knows}", "memory: {a: 47}"), "invalid size '47'"},
+      {with("misses: {a: no one knows}", "allocated: {c: {peak: 47 GiB}}"), "no row is labelled 'c'"},
+      {with("misses: {a: no one knows}", "allocated: {a: {peak: 47}}"), "'47'"},
+      {with("misses: {a: no one knows}", "allocated: {a: {peek: 47 GiB}}"), "unknown key 'peek'"},
+      {with("misses: {a: no one knows}", "allocated_on: first"), "'first'"},
       {with("{a: no one knows}", "[a]"), "'misses' is a list; a map of texts is expected"},
       {with("  workload.batch.micro: from a script\n", "  workload.batch.micro: []\n"),
        "no text stands for 'workload.batch.micro'"},
@@ -208,6 +223,9 @@ TEST_CASE("tables of training jobs of one name, and families of two titles, are 
   CHECK_THROWS_WITH(sort_tables(tables), Catch::Contains("two tables are named 'a'"));
   tables = {table("a", "F"), table("b", "G")};
   CHECK_THROWS_WITH(sort_tables(tables), Catch::Contains("family 'f' has two titles"));
+  tables = {table("a", ""), table("b", "")};
+  tables.front().collection = TrainingCollection::kThird;
+  CHECK_THROWS_WITH(sort_tables(tables), Catch::Contains("it is in the third one"));
 }
 
 TEST_CASE("a table of training jobs is told by its keys") {
@@ -216,8 +234,10 @@ TEST_CASE("a table of training jobs is told by its keys") {
   const std::string file = (folder / "t.yaml").string();
   std::ofstream(file) << kTrainingTable;
   CHECK(experiment::measurements_of(file, kFiles) == "training");
-  CHECK_FALSE(experiment::measurements_of((kSource / "configs/validation/nccl/a100_1n_sendrecv.yaml").string(), kFiles) == "training");
-  CHECK_FALSE(experiment::measurements_of((kSource / "configs/studies/gpt3-175b-1024.yaml").string(), kFiles) == "training");
+  CHECK_FALSE(experiment::measurements_of((kSource / "configs/validation/nccl/a100_1n_sendrecv.yaml").string(),
+                                          kFiles) == "training");
+  CHECK_FALSE(experiment::measurements_of((kSource / "configs/studies/gpt3-175b-1024.yaml").string(), kFiles) ==
+              "training");
   CHECK_FALSE(experiment::measurements_of((folder / "t.et").string(), kFiles) == "training");
   Diagnostics diagnostics;
   CHECK(load_table<TrainingTable>(file, {"measured=x"}, kFiles, diagnostics).measured == "x");

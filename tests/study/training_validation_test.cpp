@@ -18,6 +18,7 @@
 #include "study/validate/training/cross.h"
 #include "tests/shipped_files.h"
 #include "tests/study/training_tables.h"
+#include "workload/training/program/generate_job.h"
 #include "workload/training/spec/software.h"
 
 using namespace orrery;
@@ -91,6 +92,22 @@ TEST_CASE("every row of scored tables is simulated, and the others are named") {
   CHECK(document["not_scored"][0]["table"] == "v");
 }
 
+TEST_CASE("each collection of training jobs that has families has a total of its own") {
+  std::vector<TrainingTable> tables;
+  for (std::size_t i = 0; i < kTrainingCollections.size(); ++i) {
+    tables.push_back(table_from_text(kTrainingTable));
+    tables.back().collection = static_cast<TrainingCollection>(i);
+    tables.back().name = tables.back().family = kTrainingCollections[i];
+  }
+  const std::string all = training_validation_text(validate_training(tables, kFiles), false);
+  for (const std::string_view name : kTrainingCollections)
+    CHECK(all.find(fmt::format("\n{} collection (1, of 2 rows): ", name)) != std::string::npos);
+  CHECK(all.find("\nall families (3, of 6 rows): ") != std::string::npos);
+  const std::string one = training_validation_text(validate_training(std::span(tables).last(1), kFiles), false);
+  CHECK(one.find("collection (") == std::string::npos);
+  CHECK(one.find("\nall families (1, of 2 rows): ") != std::string::npos);
+}
+
 TEST_CASE("a job that does not fit the memory is simulated and named") {
   std::string text = kTrainingTable;
   text.replace(text.find("gpt-1.7b"), 8, "gpt-39b");
@@ -98,6 +115,30 @@ TEST_CASE("a job that does not fit the memory is simulated and named") {
   const TrainingValidation validation = validate_training(std::span(&table, 1), kFiles);
   CHECK(validation.rows.front().facts["fits_memory"] == false);
   CHECK(training_validation_text(validation, false).find("do not fit the devices' memory") != std::string::npos);
+}
+
+TEST_CASE(
+    "bytes of a framework's allocator are held against the rank that they are of, whether times are scored or not") {
+  const std::string allocated = "allocated_on: last\nallocated: {a: {rest: 1 GiB, peak: 2 GiB}, b: {peak: 3 GiB}}\n";
+  std::string text = kTrainingTable + allocated;
+  text.replace(text.find("figure: time\n"), 13, "figure: time\nscored: false\nwhy_not: toys\n");
+  text.replace(text.find("{data: 4}"), 9, "{data: 2, pipeline: 2}");
+  const TrainingTable table = table_from_text(text);
+  const TrainingValidation validation = validate_training(std::span(&table, 1), kFiles);
+  CHECK(validation.rows.empty());
+  REQUIRE(validation.at_rest.size() == 1);
+  REQUIRE(validation.at_peak.size() == 2);
+  CHECK(validation.at_rest.front().measured == 1 << 30);
+  CHECK(validation.at_peak.back().label == "b");
+  Diagnostics diagnostics;
+  const TrainingCase one = read_training_case(table, table.rows.front(), kFiles, diagnostics);
+  const MemoryNeed last = memory_needs(one.training()).back();
+  CHECK(validation.at_rest.front().predicted == static_cast<double>(last.rest().count()));
+  CHECK(validation.at_peak.front().predicted == static_cast<double>(last.total().count()));
+  const std::string shown = training_validation_text(validation, true);
+  CHECK(shown.find("at rest, in %") != std::string::npos);
+  CHECK(shown.find("at the peak, in %") != std::string::npos);
+  CHECK(to_json(validation)["memory_at_peak"].size() == 2);
 }
 
 TEST_CASE("a row that cannot be simulated is named, the first one if there are several") {

@@ -92,7 +92,8 @@ TEST_CASE("a scored table is predicted as `orrery collective` would; others are 
   question.nodes = "1";
   question.library = "nccl";
   const std::vector<Bytes> sizes = {Bytes(1 << 20), Bytes(1 << 28)};
-  const ValidationTable scored = table("scored", {row(1 << 20, 100), row(1 << 28, 3000)});
+  ValidationTable scored = table("scored", {row(1 << 20, 100), row(1 << 28, 3000)});
+  scored.launch = collectives::LaunchMode::kMpi;
   const CollectiveTable expected = study_collective(question, scored.operation, sizes, kFiles);
   ValidationTable other = scored;
   other.scored = false;

@@ -109,12 +109,35 @@ Groups make_groups(Random& random, JobBuilder& builder, std::uint32_t ranks) {
 // One operation of the program, on all ranks. `after` are the nodes that it waits for, by rank.
 class Program {
  public:
-  Program(Random& random, JobBuilder& builder, std::uint32_t ranks)
-      : random_(random), builder_(builder), ranks_(ranks), groups_(make_groups(random, builder, ranks)), last_(ranks) {}
+  Program(Random& random, JobBuilder& builder, std::uint32_t ranks, bool has_hosts, bool has_bounds)
+      : random_(random),
+        builder_(builder),
+        ranks_(ranks),
+        has_hosts_(has_hosts),
+        has_bounds_(has_bounds),
+        groups_(make_groups(random, builder, ranks)),
+        last_(ranks) {}
 
   void compute(Duration time, std::uint32_t late_rank, Duration late) {
     for (std::uint32_t rank = 0; rank < ranks_; ++rank)
-      add(rank, builder_.compute(rank, rank == late_rank ? time + late : time, after(rank)));
+      add(rank,
+          builder_.launched(rank, rank == late_rank ? time + late : time, host_of(time), after(rank), bound_of(time)));
+  }
+
+  // Share of its time that a computation is bound by multiprocessors, if it is known: of three quarters of them.
+  std::optional<std::uint32_t> bound_of(Duration time) const {
+    const std::int64_t kind = time.count() % 4;
+    if (!has_bounds_ || kind == 3) return std::nullopt;
+    return static_cast<std::uint32_t>(kind) * (workload::kWholeShare / 2);
+  }
+
+  // Two thirds of the computations have a host that launches them, some of which takes longer than they do, and which
+  // waits for every fifth.
+  workload::HostWork host_of(Duration time) const {
+    const std::int64_t kind = time.count() % 15;
+    if (!has_hosts_ || kind % 3 == 0) return {};
+    const Duration launches = kind % 3 == 1 ? time / 4 : 2 * time;
+    return {launches, launches + time, kind % 5 == 0};
   }
 
   void collective() {
@@ -180,6 +203,8 @@ class Program {
   Random& random_;
   JobBuilder& builder_;
   std::uint32_t ranks_;
+  bool has_hosts_;
+  bool has_bounds_;
   Groups groups_;
   std::vector<std::vector<NodeId>> last_;
   std::vector<std::vector<NodeId>> fresh_;
@@ -267,9 +292,9 @@ system::Perturbation random_perturbation(Random& random, std::uint32_t ranks) {
   return perturbation;
 }
 
-workload::Job random_job(Random& random, std::uint32_t ranks) {
+workload::Job random_job(Random& random, std::uint32_t ranks, bool with_hosts, bool with_bounds) {
   JobBuilder builder(ranks);
-  Program program(random, builder, ranks);
+  Program program(random, builder, ranks, with_hosts, with_bounds);
   const std::uint32_t operations = 2 + below(random, 6);
   const std::uint32_t late_rank = below(random, 2) == 0 ? below(random, ranks) : UINT32_MAX;
   const std::uint32_t late_at = below(random, operations);

@@ -31,6 +31,9 @@ system::Perturbation random_perturbation(std::mt19937_64& random, std::uint32_t 
 
 // All ranks run one program of computations, collectives on the world, on rows and on columns of ranks, shifts, incasts
 // and root's sends, one after the other or at once; a few of them are late, slow or start with something of their own.
-workload::Job random_job(std::mt19937_64& random, std::uint32_t ranks);
+// `with_hosts`: hosts launch most of the computations, and wait for some. `with_bounds`: some are known to be bound by
+// multiprocessors, memory or both.
+workload::Job random_job(std::mt19937_64& random, std::uint32_t ranks, bool with_hosts = false,
+                         bool with_bounds = false);
 
 }  // namespace orrery::test

@@ -26,7 +26,7 @@ struct Recorded {
     GraphBuilder copy = builder;
     const Stretch stretch{NodeId(1), 4, {NodeId(tail)}};
     copy.add_stretch(stretch);
-    return record_of(std::move(copy).build(), stretch, operations);
+    return record_of(std::move(copy).build(), stretch, operations, false);
   }
 
   GraphBuilder builder;
@@ -111,4 +111,36 @@ TEST_CASE("a stretch that begins with a call does not wait for the compute strea
   for (std::uint32_t node = 2; node < 5; ++node) program.builder.add({.kind = NodeKind::kCompute});
   for (std::uint32_t node = 1; node < 5; ++node) program.builder.depend(NodeId(node), NodeId(node - 1));
   CHECK_FALSE(program.record(kTight).begins_on_stream);
+}
+
+TEST_CASE("a stretch whose host was late at its beginning is recorded as it runs when the host is ahead") {
+  Recorded program;
+  program.builder = {};
+  program.builder.add({.kind = NodeKind::kCompute});
+  for (std::uint32_t node = 1; node < 5; ++node) {
+    const bool synchronises = node == 2;
+    program.builder.add(
+        {.kind = NodeKind::kCompute, .duration = Duration(5), .host = {Duration(2), Duration(7), synchronises}});
+    program.builder.depend(NodeId(node), NodeId(node - 1));
+  }
+  // Node 1 is done 10 after the beginning, node 2 30; the host must be done with both by then.
+  const StretchRecord record = program.record(kTight);
+  CHECK(record.host_lead == Duration(-3));
+  CHECK(record.synchronised == Duration(30));
+
+  // Node 3, behind the synchronisation, waits in every repetition.
+  std::vector<OperationRecord> operations = kTight;
+  operations[2].moving += Duration(5);
+  CHECK(program.record(operations).parts[2].moving == Duration(35));
+
+  // Node 1 took 4 behind a wait of 6: the others come earlier by as much.
+  operations = kTight;
+  operations[0].moving += Duration(6);
+  const StretchRecord ahead = program.record(operations);
+  CHECK(ahead.parts[0].moving == Duration(0));
+  CHECK(ahead.parts[0].end == Duration(4));
+  CHECK(ahead.parts[1].end == Duration(24));
+  CHECK(ahead.host_lead == Duration(3));
+  CHECK(ahead.synchronised == Duration(24));
+  CHECK(ahead.parts[3].end == Duration(69));
 }

@@ -37,10 +37,21 @@ NodeId JobBuilder::compute(std::uint32_t rank, Duration time, const std::vector<
   return add(rank, node, after);
 }
 
-NodeId JobBuilder::host(std::uint32_t rank, Duration time, const std::vector<NodeId>& after) {
+NodeId JobBuilder::launched(std::uint32_t rank, Duration time, const workload::HostWork& host,
+                            const std::vector<NodeId>& after, std::optional<std::uint32_t> processor_bound) {
+  workload::GraphNode node;
+  node.kind = workload::NodeKind::kCompute;
+  node.duration = time;
+  node.host = host;
+  node.processor_bound = processor_bound;
+  return add(rank, node, after);
+}
+
+NodeId JobBuilder::host(std::uint32_t rank, Duration time, const std::vector<NodeId>& after, bool synchronises) {
   workload::GraphNode node;
   node.kind = workload::NodeKind::kHostCompute;
   node.duration = time;
+  node.host.synchronises = synchronises;
   return add(rank, node, after);
 }
 
@@ -133,6 +144,8 @@ Outcome simulate(const workload::Job& job, const network::Fabric& fabric, const 
   device.name = "test device";
   device.peaks.fill(FlopRate(1'000'000'000'000'000));
   device.memory_bandwidth = Bandwidth(1'000'000'000'000);
+  device.compute.memory = kFullEfficiency;
+  device.streaming_multiprocessors = 100;
   for (auto rank = static_cast<std::uint32_t>(placement.size()); rank < job.ranks.size(); ++rank)
     placement.push_back(DeviceId(rank));
   const workload::Matching matching = workload::match(job);

@@ -23,7 +23,10 @@ class JobBuilder {
 
   GroupId group(const std::string& name, const std::vector<std::uint32_t>& members);
   NodeId compute(std::uint32_t rank, Duration time, const std::vector<NodeId>& after = {}, std::uint32_t stream = 0);
-  NodeId host(std::uint32_t rank, Duration time, const std::vector<NodeId>& after = {});
+  // A computation that the rank's host launches. `processor_bound` as in GraphNode.
+  NodeId launched(std::uint32_t rank, Duration time, const workload::HostWork& host,
+                  const std::vector<NodeId>& after = {}, std::optional<std::uint32_t> processor_bound = {});
+  NodeId host(std::uint32_t rank, Duration time, const std::vector<NodeId>& after = {}, bool synchronises = false);
   NodeId work(std::uint32_t rank, Flops flops, Bytes bytes, const std::vector<NodeId>& after = {});
   NodeId memory(std::uint32_t rank, Bytes bytes, const std::vector<NodeId>& after = {},
                 std::optional<Duration> measured = {});
@@ -64,7 +67,7 @@ struct Outcome {
   system::OperationRecord record(std::uint32_t rank, NodeId node) const;
 };
 
-// One simulation, rank i on device i. The device computes at 1 PFLOP/s and 1 TB/s.
+// One simulation, rank i on device i. The device computes at 1 PFLOP/s on 100 multiprocessors and 1 TB/s.
 Outcome simulate(const workload::Job& job, const network::Fabric& fabric, const system::SimulationOptions& options = {},
                  system::NetworkModel model = system::NetworkModel::kAlphaBeta);
 

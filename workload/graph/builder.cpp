@@ -56,6 +56,11 @@ void GraphBuilder::check(const GraphNode& node) const {
   ORRERY_ASSERT(nodes_.size() < UINT32_MAX);
   ORRERY_ASSERT(node.flops >= Flops() && node.bytes >= Bytes());
   ORRERY_ASSERT(!node.duration || *node.duration > Duration::zero());
+  ORRERY_ASSERT(node.host.launches >= Duration::zero() && node.host.span >= Duration::zero());
+  ORRERY_ASSERT(node.host == HostWork{} || !node.repetition);
+  ORRERY_ASSERT(!node.host.synchronises || node.kind == NodeKind::kCompute || node.kind == NodeKind::kCollective ||
+                node.kind == NodeKind::kHostCompute);
+  ORRERY_ASSERT(!node.processor_bound || (node.kind == NodeKind::kCompute && *node.processor_bound <= kWholeShare));
   ORRERY_ASSERT(!node.repetition || (node.kind == NodeKind::kCompute && node.repetition->stretch < stretches_.size()));
 }
 
@@ -67,6 +72,7 @@ ExecutionGraph GraphBuilder::build() && {
   ORRERY_ASSERT(graph.order_.size() == nodes_.size());
   store_communication(graph);
   store_repetitions(graph);
+  store_host(graph);
 
   ContentDigest digest;
   std::apply([&](const auto&... column) { (digest.add_column(column), ...); }, graph.content());
@@ -87,6 +93,8 @@ void GraphBuilder::store_columns(ExecutionGraph& graph) const {
   graph.flops_ = column_of<Flops>(nodes_, [](const GraphNode& n) { return n.flops; });
   graph.priorities_ = column_of<std::uint32_t>(nodes_, [](const GraphNode& n) { return n.priority; });
   graph.streams_ = column_of<std::uint32_t>(nodes_, [](const GraphNode& n) { return n.stream; });
+  graph.processor_bounds_ = column_of<std::uint32_t>(
+      nodes_, [](const GraphNode& n) { return n.processor_bound ? 1 + *n.processor_bound : 0U; });
 }
 
 void GraphBuilder::store_edges(ExecutionGraph& graph) {
@@ -178,6 +186,42 @@ void GraphBuilder::store_repetitions(ExecutionGraph& graph) {
     number += is_stretch ? stretches_[repetition->stretch].count : repetition ? 0 : 1;
   }
   graph.stretches_ = std::move(stretches_);
+}
+
+// Time that the host is busy since its last synchronisation, once it has gone on behind the node.
+Duration GraphBuilder::host_after(const ExecutionGraph& graph, const GraphNode& node, Duration before) const {
+  if (!node.repetition) return node.host.synchronises ? Duration::zero() : saturating_add(before, node.host.launches);
+  if (node.repetition->is_rest) return before;
+  const Stretch& stretch = graph.stretches_[node.repetition->stretch];
+  for (std::uint32_t offset = 0; offset < stretch.count; ++offset)
+    before = host_after(graph, nodes_[index_of(stretch.first) + offset], before);
+  return before;
+}
+
+void GraphBuilder::store_host(ExecutionGraph& graph) const {
+  graph.host_launches_ = column_of<Duration>(nodes_, [](const GraphNode& n) { return n.host.launches; });
+  if (graph.host_launches_.empty()) return;
+  graph.host_spans_ = column_of<Duration>(nodes_, [](const GraphNode& n) { return n.host.span; });
+  const auto synchronises = [&](const GraphNode& node) {
+    if (!node.repetition || node.repetition->is_rest) return node.host.synchronises;
+    const Stretch& stretch = graph.stretches_[node.repetition->stretch];
+    return std::ranges::any_of(std::span(nodes_).subspan(index_of(stretch.first), stretch.count),
+                               [](const GraphNode& one) { return one.host.synchronises; });
+  };
+  bool has_computed = false;
+  Duration before{};
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    const GraphNode& node = nodes_[i];
+    graph.host_before_.push_back(before);
+    if (!has_computed && node.host.span > Duration::zero()) {
+      has_computed = true;
+      graph.initial_synchronisations_ = static_cast<std::uint32_t>(graph.synchronisations_.size());
+      graph.host_ahead_ =
+          std::max(Duration::zero(), saturating_add(before, node.host.span) - node.duration.value_or(Duration::zero()));
+    }
+    if (synchronises(node)) graph.synchronisations_.push_back(NodeId(i));
+    before = host_after(graph, node, before);
+  }
 }
 
 std::vector<NodeId> canonical_order(std::span<const std::uint32_t> successor_offsets,

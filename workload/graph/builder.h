@@ -59,6 +59,8 @@ class GraphBuilder {
   void store_columns(ExecutionGraph& graph) const;
   void store_communication(ExecutionGraph& graph) const;
   void store_repetitions(ExecutionGraph& graph);
+  void store_host(ExecutionGraph& graph) const;
+  Duration host_after(const ExecutionGraph& graph, const GraphNode& node, Duration before) const;
 
   std::vector<GraphNode> nodes_;
   std::vector<Edge> edges_;

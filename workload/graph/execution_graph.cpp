@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "workload/graph/execution_graph.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/assert.h"
@@ -53,6 +54,13 @@ std::optional<Repetition> ExecutionGraph::repetition(NodeId node) const {
   return Repetition{coded / 2, coded % 2 != 0};
 }
 
+HostWork ExecutionGraph::host(NodeId node) const {
+  if (!has_host()) return {};
+  const std::uint32_t i = index_of(node);
+  return {host_launches_[i], host_spans_.empty() ? Duration::zero() : host_spans_[i],
+          !repetition(node) && std::ranges::binary_search(synchronisations_, node)};
+}
+
 std::uint32_t ExecutionGraph::written_out_size() const {
   if (size() == 0) return 0;
   const NodeId last{static_cast<std::uint32_t>(size() - 1)};
@@ -68,7 +76,9 @@ GraphNode ExecutionGraph::node(NodeId node) const {
                    .bytes = bytes(node),
                    .stream = stream(node),
                    .priority = priority(node),
-                   .repetition = repetition(node)};
+                   .repetition = repetition(node),
+                   .host = host(node),
+                   .processor_bound = processor_bound(node)};
   if (result.kind == NodeKind::kCollective) {
     result.collective = collective_kind(node);
     result.slot = communicator_slot(node);
@@ -83,8 +93,8 @@ bool ExecutionGraph::operator==(const ExecutionGraph& other) const {
 }
 
 std::size_t ExecutionGraph::memory_bytes() const {
-  const auto derived =
-      std::tie(ordinals_, predecessor_counts_, order_, collective_nodes_, call_offsets_, calls_, transfer_nodes_);
+  const auto derived = std::tie(ordinals_, predecessor_counts_, order_, collective_nodes_, call_offsets_, calls_,
+                                transfer_nodes_, host_before_);
   std::size_t of_stretches = bytes_of(stretches_);
   for (const Stretch& stretch : stretches_) of_stretches += bytes_of(stretch.tail);
   return sizeof(*this) + of_stretches +

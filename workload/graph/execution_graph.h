@@ -68,6 +68,19 @@ struct Repetition {
   bool operator==(const Repetition&) const = default;
 };
 
+// Work of the rank's host for a node. The host launches kernels one after the other, in the order of the nodes, and
+// runs ahead of the device, which cannot start what has not been launched.
+struct HostWork {
+  Duration launches{};  // time that the host is busy with the node
+  Duration span{};      // kCompute: from when it turns to the node to the node's end, if nothing else holds that up
+  bool synchronises = false;  // kCompute, kCollective, kHostCompute: the host goes on when the node is done
+
+  bool operator==(const HostWork&) const = default;
+};
+
+// A share of 1, of GraphNode::processor_bound.
+inline constexpr std::uint32_t kWholeShare = 1U << 16;
+
 // One node by value: what a GraphBuilder takes.
 struct GraphNode {
   NodeKind kind = NodeKind::kNoOp;
@@ -79,6 +92,10 @@ struct GraphNode {
   std::uint32_t stream = 0;
   std::uint32_t priority = 0;
   std::optional<Repetition> repetition{};
+  HostWork host{};  // none: it was launched in time, as in traces; a repetition has that of its stretch
+  // kCompute: share of `duration` that its kernels need multiprocessors for, in kWholeShare; for the rest they need
+  // memory bandwidth. None: not known, as in traces.
+  std::optional<std::uint32_t> processor_bound{};
 
   bool operator==(const GraphNode&) const = default;
 };
@@ -132,6 +149,26 @@ class ExecutionGraph {
   std::uint32_t number(NodeId node) const { return numbers_.empty() ? index_of(node) : numbers_[index_of(node)]; }
   std::uint32_t written_out_size() const;
 
+  // True if the host takes time to launch some nodes.
+  bool has_host() const { return !host_before_.empty(); }
+  HostWork host(NodeId node) const;
+  // Time that the host is busy before it turns to the node, since the last synchronisation before that or the start.
+  Duration host_before(NodeId node) const { return host_before_[index_of(node)]; }
+  // Time by which the host runs ahead when `done` synchronisations are done: at the start and behind what comes before
+  // the first computation just so much that this one does not wait for it, later none.
+  Duration host_ahead(std::uint32_t done) const {
+    return done <= initial_synchronisations_ ? host_ahead_ : Duration::zero();
+  }
+  // Nodes that synchronise, repetitions of such stretches among them, ascending.
+  std::span<const NodeId> synchronisations() const { return synchronisations_; }
+
+  // GraphNode::processor_bound.
+  std::optional<std::uint32_t> processor_bound(NodeId node) const {
+    if (processor_bounds_.empty() || processor_bounds_[index_of(node)] == 0) return std::nullopt;
+    return processor_bounds_[index_of(node)] - 1;
+  }
+  bool has_processor_bounds() const { return !processor_bounds_.empty(); }
+
   GraphNode node(NodeId node) const;
 
   std::uint64_t content_hash() const { return hash_; }
@@ -146,7 +183,8 @@ class ExecutionGraph {
   // The columns that the others follow from: the order, and what is derived from kinds and slots.
   auto content() const {
     return std::tie(kinds_, durations_, flops_, bytes_, priorities_, streams_, successor_offsets_, successors_,
-                    collective_kinds_, collective_slots_, call_indices_, peer_slots_, repetitions_, numbers_);
+                    collective_kinds_, collective_slots_, call_indices_, peer_slots_, repetitions_, numbers_,
+                    host_launches_, host_spans_, synchronisations_, processor_bounds_);
   }
 
   std::vector<NodeKind> kinds_;
@@ -177,6 +215,14 @@ class ExecutionGraph {
   std::vector<Stretch> stretches_;
   std::vector<std::uint32_t> repetitions_;  // 0: none; else 1 + twice the stretch, and one more of a rest; empty: none
   std::vector<std::uint32_t> numbers_;      // empty: those of the nodes
+
+  std::vector<Duration> host_launches_;  // empty: all zero
+  std::vector<Duration> host_spans_;     // likewise
+  std::vector<NodeId> synchronisations_;
+  std::vector<Duration> host_before_;  // empty: the host takes no time
+  Duration host_ahead_{};
+  std::uint32_t initial_synchronisations_ = 0;  // before the first computation
+  std::vector<std::uint32_t> processor_bounds_;  // 0: not known; else 1 more than the share; empty: none is known
 
   std::uint64_t hash_ = 0;
 };

@@ -16,9 +16,9 @@
 #include "collectives/nccl/constants_config.h"
 #include "core/config/number_text.h"
 #include "report/table.h"
-#include "study/benchmark/interval.h"
 #include "study/calibrate/fit.h"
 #include "study/fit/least_squares.h"
+#include "study/interval/kinds.h"
 #include "study/validate/collectives/validate.h"
 #include "study/validate/measured/output.h"
 
@@ -123,6 +123,7 @@ class Refitting {
       MeasuredRows rows = rows_of(*table.table);
       for (Measured& row : rows) {
         row.facts["generation"] = std::string(name_of(table.benchmark.machine.architecture));
+        row.facts["network"] = std::string(name_of(table.benchmark.machine.network));
         tables_of_rows_.push_back(&table);
         rows_.push_back(std::move(row));
       }
@@ -217,6 +218,7 @@ std::vector<MeasuredError> errors_of(const CrossValidation& cross) {
       for (std::size_t i = 0; i < band.size(); i += every_of(band.size()))
         errors.push_back({table.system,
                           collective_kind(table.operation, size_of(band[i]), table.nodes, ranks,
+                                          band[i].facts["network"].get<std::string>(),
                                           band[i].facts["generation"].get<std::string>()),
                           band[i].measured / band[i].predicted - 1});
     }

@@ -36,7 +36,7 @@ std::vector<TableGroup> groups_of(const MeasuredRows& rows) {
       [](const Measured& row) { return std::string(table_of<ValidationTable>(row).operation.name); },
       [](const Measured& row) { return row.facts["generation"].get<std::string>(); }};
   std::vector<TableGroup> groups;
-  for (const TableCollection collection : {TableCollection::kFirst, TableCollection::kSecond}) {
+  for (const TableCollection collection : kAllTableCollections) {
     const MeasuredRows own =
         rows_where(rows, [&](const Measured& row) { return table_of<ValidationTable>(row).collection == collection; });
     for (const NameOf name_of : kNames) {

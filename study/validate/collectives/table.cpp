@@ -18,7 +18,7 @@ constexpr std::int64_t kMostNodes = 1 << 16;
 constexpr std::int64_t kMostDevices = 1 << 12;  // of a node
 
 constexpr std::array<std::string_view, 2> kTimed = {"calls", "kernels"};
-constexpr std::array<std::string_view, 2> kCollections = {"first", "second"};
+constexpr std::array<std::string_view, 3> kCollections = {"first", "second", "third"};
 constexpr std::array<std::string_view, 3> kColumnNames = {"in-place", "out-of-place", "median"};
 // As NCCL_ALGO and NCCL_PROTO spell them.
 constexpr std::array<std::string_view, 10> kForced = {
@@ -48,7 +48,8 @@ void read_operation(Section& section, ValidationTable& table) {
   section.needs("nodes", table.nodes, {1, kMostNodes}, "nodes of the cluster (NVLink domains, not trays)");
   section.needs("gpus_per_node", table.gpus_per_node, {1, kMostDevices}, "GPUs in use of a node");
   const std::vector<std::string> names = operation_names();
-  table.operation = workload::call_operation_named(names[Choice("op", "what was measured", names).required(section)], "op");
+  table.operation =
+      workload::call_operation_named(names[Choice("op", "what was measured", names).required(section)], "op");
   if (std::int64_t{table.nodes} * table.gpus_per_node < 2 && section.has("nodes"))
     section.error("gpus_per_node", "one GPU has no other to talk to");
 }

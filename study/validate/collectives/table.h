@@ -13,9 +13,9 @@
 
 #include "collectives/nccl/options.h"
 #include "core/units.h"
-#include "workload/calls/operation.h"
 #include "study/table_files.h"
 #include "study/validate/measured/measured.h"
+#include "workload/calls/operation.h"
 
 namespace orrery::study {
 
@@ -27,9 +27,12 @@ enum class TimedPart : std::uint8_t {
 // Column of a row from which the time was taken.
 enum class ValidationColumn : std::uint8_t { kInPlace, kOutOfPlace, kMedian };
 
-// Collection of published tables: one is of 2020 to 2025, all-reduces for the most part; the other of 2025 and 2026,
-// all operations.
-enum class TableCollection : std::uint8_t { kFirst, kSecond };
+// Collection of published tables: the first is of 2020 to 2025, all-reduces for the most part; the second of 2025 and
+// 2026, all operations; the third of systems and launches that those have not.
+enum class TableCollection : std::uint8_t { kFirst, kSecond, kThird };
+
+inline constexpr std::array<TableCollection, 3> kAllTableCollections = {
+    TableCollection::kFirst, TableCollection::kSecond, TableCollection::kThird};
 
 struct ValidationRow {
   Bytes bytes;  // as workload::CallSize says

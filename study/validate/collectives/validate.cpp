@@ -52,13 +52,20 @@ std::vector<std::string> forced_words(const ValidationTable& table, bool algorit
   return words;
 }
 
+// Launch of a table whose source does not say it: as the README of nccl-tests runs it, on one node by one process
+// (`-g 8`), on several by MPI. The kernels of a profile have no launch.
+collectives::LaunchMode launch_of(const ValidationTable& table) {
+  const bool is_by_one = table.nodes == 1 && table.timed == TimedPart::kCalls;
+  return table.launch.value_or(is_by_one ? collectives::LaunchMode::kSingleProcess : collectives::LaunchMode::kMpi);
+}
+
 MeasuredCall call_of(const ValidationTable& table, Bytes size) {
   MeasuredCall call{table.where, table.cluster, table.nodes, table.gpus_per_node, table.operation, size};
   const auto set = [&](const char* key, const auto& value) {
     call.settings.emplace_back(key, setting_of(table, value));
   };
   set("collectives.library", "nccl");
-  if (table.launch) set("collectives.launch", std::string(collectives::name_of(*table.launch)));
+  set("collectives.launch", std::string(collectives::name_of(launch_of(table))));
   if (const auto words = forced_words(table, true); !words.empty()) set("collectives.algo", words);
   if (const auto words = forced_words(table, false); !words.empty()) set("collectives.proto", words);
   if (table.column == ValidationColumn::kInPlace) set("collectives.in_place", "true");

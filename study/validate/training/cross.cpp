@@ -17,7 +17,7 @@
 namespace orrery::study {
 namespace {
 
-// Error of families predicted by constants fitted to others: the mean over both collections. A fit that trusts a family
+// Error of families predicted by constants fitted to others: the mean over the collections. A fit that trusts a family
 // more takes over what is that family's own.
 constexpr double kFamilyError = 0.05;
 // From here on a row counts by the size of its error, not by its square.
@@ -35,7 +35,8 @@ constexpr double kNominalSpread = 1;
 constexpr double kFarthest = 4;
 
 constexpr bool is_of_products(workload::SoftwareConstant constant) {
-  return constant == workload::SoftwareConstant::kGemm || constant == workload::SoftwareConstant::kFp8;
+  return constant == workload::SoftwareConstant::kGemm || constant == workload::SoftwareConstant::kBf16 ||
+         constant == workload::SoftwareConstant::kFp8;
 }
 
 constexpr double spread(workload::SoftwareConstant constant) {
@@ -135,16 +136,12 @@ class TrainingFit {
   std::vector<std::size_t> kind_of_group_;
 };
 
-// Microseconds: some hundred launches of 7 us each, which a device does not wait for all the time.
-constexpr double kNominalExpertHost = 500;
-
 // Value of a constant before it is fitted: nothing lost, and the bytes that the operation reads and writes at least.
 double nominal_value(const workload::SoftwareSpec& software, workload::SoftwareConstant constant) {
   const workload::SoftwareSpec nominal;
   // A gradient is added to a sum: two are read, one is written.
   if (constant == workload::SoftwareConstant::kAccumulation)
     return 3 * static_cast<double>(size_of(software.gradients).count());
-  if (constant == workload::SoftwareConstant::kExpertHost) return kNominalExpertHost;
   return workload::value_of(nominal, Architecture::kOther, constant);
 }
 
@@ -264,7 +261,8 @@ std::vector<MeasuredError> errors_of(const TrainingCross& cross, const ConfigFil
   for (const Measured& row : cross.left_out.rows) {
     Diagnostics diagnostics;
     const experiment::Experiment experiment = read_training_case(row, files, diagnostics).experiment;
-    errors.push_back({row.family, job_kind(experiment).value(), row.measured / row.predicted - 1});
+    errors.push_back({row.family, job_kind(experiment).value(), row.measured / row.predicted - 1,
+                      MeasuredRun{row.label, job_shape(experiment), row.measured}});
   }
   return errors;
 }

@@ -46,6 +46,33 @@ std::string measured_text(const TrainingValidation& validation) {
       all->rows, percent(all->median), percent(all->ninetieth));
 }
 
+// Bytes that a framework's allocator had handed out, family by family.
+std::string allocated_text(std::string_view when, const MeasuredRows& rows) {
+  const auto all = errors_of(rows);
+  if (!all) return {};
+  ErrorTable text({"family"},
+                  {error_column("rows"), error_column("mean"), error_column("median"), error_column("p90"),
+                   error_column("worst"), bytes_column("predicted", &Measured::predicted),
+                   bytes_column("measured", &Measured::measured), error_column("at"), error_column("bias")});
+  for (const MeasuredGroup& family : training_families(rows)) text.row({table_of(family).title}, family.rows);
+  return fmt::format(
+      "\nError of what the framework's allocator has handed out {}, in %:\n\n{}\nall {} rows: median {}, p90 {}\n",
+      when, text.text(), all->rows, percent(all->median), percent(all->ninetieth));
+}
+
+// Every row, where its own error is asked for.
+std::string allocated_rows_text(const TrainingValidation& validation) {
+  report::Table text({"table", "row"}, {"when", "measured", "predicted", "error"}, {});
+  const auto add = [&](std::string_view when, const MeasuredRows& rows) {
+    for (const Measured& row : rows)
+      text.row({row.table->name, row.label, std::string(when), rounded(Bytes(static_cast<std::int64_t>(row.measured))),
+                rounded(Bytes(static_cast<std::int64_t>(row.predicted))), signed_percent_number(row.error())});
+  };
+  add("at rest", validation.at_rest);
+  add("peak", validation.at_peak);
+  return "\nEvery row: bytes of the framework's allocator, error in %\n\n" + text.text();
+}
+
 std::string misfits_text(const TrainingValidation& validation) {
   std::size_t rows = 0;
   std::string text;
@@ -63,8 +90,11 @@ std::string misfits_text(const TrainingValidation& validation) {
 
 }  // namespace
 
-std::string training_memory_text(const TrainingValidation& validation) {
-  return measured_text(validation) + misfits_text(validation);
+std::string training_memory_text(const TrainingValidation& validation, bool details) {
+  std::string text = measured_text(validation) + allocated_text("at rest", validation.at_rest) +
+                     allocated_text("at the peak", validation.at_peak);
+  if (details && !validation.at_peak.empty()) text += allocated_rows_text(validation);
+  return text + misfits_text(validation);
 }
 
 }  // namespace orrery::study

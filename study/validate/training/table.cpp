@@ -64,8 +64,10 @@ Texts read_texts(Section& section, std::string_view key, std::string_view type, 
 void read_origin(Section& section, TrainingTable& table) {
   table.name = read_words(section, "table", "its name, which no other table has");
   table.where = section.where("table");
-  section.takes("collection", table.collection, kTrainingCollections,
-                "first: runs of 2019 to 2023 and what is like them, second: runs of 2024 to 2026; totals are of each");
+  section.takes(
+      "collection", table.collection, kTrainingCollections,
+      "first: runs of 2019 to 2023 and what is like them, second: runs of 2024 to 2026, third: runs of 2023 to "
+      "2026 that were gathered after those; totals are of each");
   table.family = section.optional<std::string>(
       "family", table.name, "tables of one family are summed up, and left out, together", "the table's name");
   table.title =
@@ -141,7 +143,7 @@ std::optional<TrainingRow> read_row(const ConfigValue& item, const TrainingTable
     return std::nullopt;
   }
   const std::size_t errors = diagnostics.error_count();
-  TrainingRow row{item.items.front().scalar, item.where, {}, 0, item.items.back().where, {}, {}};
+  TrainingRow row{item.items.front().scalar, item.where, {}, 0, item.items.back().where, {}, {}, {}};
   if (!is_scalar(item.items.front())) diagnostics.error(item.items.front().where, "the label of a row is not a text");
   const std::optional<double> figure = read_figure(item.items.back());
   if (!figure)
@@ -198,6 +200,22 @@ void read_memory(Section& section, TrainingTable& table) {
                 });
 }
 
+void read_allocated(Section& section, TrainingTable& table) {
+  section.takes("allocated_on", table.allocated_on, {"fullest", "last"},
+                "with `allocated`: the rank it is of; last: of the last pipeline stage");
+  section.map("allocated", "ROW", "by label, what the framework's allocator had handed out on one rank",
+              [&](const ConfigEntry& of_row, Section& s) {
+                AllocatedMemory allocated;
+                s.takes("rest", allocated.rest, "bytes behind the optimizer's step");
+                s.takes("peak", allocated.peak, "the most bytes since the start");
+                const auto row = std::ranges::find(table.rows, of_row.key, &TrainingRow::label);
+                if (row == table.rows.end())
+                  s.error("", fmt::format("no row is labelled '{}'", printable(of_row.key, 40)));
+                else
+                  row->allocated = allocated;
+              });
+}
+
 void read_misses(Section& section, TrainingTable& table) {
   read_by_label(section, "misses", "map of texts", "by label, why the prediction of a row is far off", table,
                 [](TrainingRow& row, const std::string& text) { row.miss = text; });
@@ -213,6 +231,10 @@ std::string cluster_of(const ConfigValue* shared, const TrainingTable& table) {
 }  // namespace
 
 std::string_view name_of(TrainingFigure figure) { return kFigures[static_cast<std::size_t>(figure)]; }
+
+std::string_view name_of(TrainingCollection collection) {
+  return kTrainingCollections[static_cast<std::size_t>(collection)];
+}
 
 double hardware_flops(const workload::TransformerSpec& model, std::int64_t global_batch) {
   const auto s = static_cast<double>(model.sequence);
@@ -246,12 +268,13 @@ void read_table(Section& section, TrainingTable& table) {
   read_origin(section, table);
   read_scoring(section, table);
   const ConfigValue* shared = read_shared_experiment(section, table);
-  table.cluster = cluster_of(shared, table);
   read_columns(section, table);
+  table.cluster = cluster_of(shared, table);
   table.assumed = read_texts(section, "assumed", "map of texts",
                              "by key of the experiment, why that was chosen which the source leaves open");
   read_rows(section, shared, table);
   read_memory(section, table);
+  read_allocated(section, table);
   read_misses(section, table);
 }
 
@@ -263,7 +286,7 @@ void check_together(std::vector<TrainingTable>& tables, Diagnostics& diagnostics
     const TrainingTable& known = *collected.try_emplace(table.family, &table).first->second;
     if (known.collection != table.collection)
       diagnostics.error(table.where, fmt::format("family '{}' is in two collections", printable(table.family)),
-                        fmt::format("in {} it is in the other one", known.where.file));
+                        fmt::format("in {} it is in the {} one", known.where.file, name_of(known.collection)));
     if (table.title.empty()) continue;
     const auto [first, added] = titled.try_emplace(table.family, &table);
     if (!added && first->second->title != table.title)

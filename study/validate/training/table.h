@@ -28,9 +28,19 @@ enum class TrainingFigure : std::uint8_t {
   kModelTflops,     // 10^12 FLOPs a second and GPU, by model_flops()
 };
 
-// When the runs were published: to 2023, by which the model of a step was built, or 2024 to 2026.
-enum class TrainingCollection : std::uint8_t { kFirst, kSecond };
-inline constexpr std::array<std::string_view, 2> kTrainingCollections = {"first", "second"};
+// When the runs were gathered: the first, to 2023, by which the model of a step was built; later ones met a model that
+// stood. Totals are of each.
+enum class TrainingCollection : std::uint8_t { kFirst, kSecond, kThird };
+inline constexpr std::array<std::string_view, 3> kTrainingCollections = {"first", "second", "third"};
+
+// Rank whose memory was published.
+enum class TrainingRank : std::uint8_t { kFullest, kLast };
+
+// Bytes that the framework's allocator had handed out on one rank.
+struct AllocatedMemory {
+  std::optional<Bytes> rest;  // behind the optimizer's step
+  std::optional<Bytes> peak;  // the most
+};
 
 struct TrainingRow {
   std::string label;
@@ -39,6 +49,7 @@ struct TrainingRow {
   double figure = 0;       // as published
   Location figure_at;
   std::optional<Bytes> memory;  // of a device, in use as its tools show, where that was published
+  AllocatedMemory allocated;    // likewise
   std::string miss;             // why the prediction is far off; empty if nothing is known of it
 };
 
@@ -51,7 +62,8 @@ struct TrainingTable : MeasuredTable {
   std::string cluster;  // by name; empty if it is none, or differs from row to row
   std::vector<std::string> columns;
   std::vector<std::pair<std::string, std::string>> assumed;  // what the source leaves open, and the reason for a choice
-  bool fit = true;                                           // whether constants of the software are fitted to it
+  TrainingRank allocated_on = TrainingRank::kFullest;
+  bool fit = true;  // whether constants of the software are fitted to it
   std::vector<TrainingRow> rows;
 
   static constexpr std::string_view kFolder = "validation/training";
@@ -65,6 +77,9 @@ void check_together(std::vector<TrainingTable>& tables, Diagnostics& diagnostics
 
 // "time", "tokens_per_s_per_gpu", ...
 std::string_view name_of(TrainingFigure figure);
+
+// "first", "second", ...
+std::string_view name_of(TrainingCollection collection);
 
 // FLOPs of a step, as Narayanan et al. (SC'21, equation 3) count them: 96 B s l h^2 (1 + s/6h + V/16lh).
 double hardware_flops(const workload::TransformerSpec& model, std::int64_t global_batch);

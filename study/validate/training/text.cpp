@@ -32,12 +32,9 @@ Json family_json(const MeasuredGroup& family) {
   Json error = to_json(errors);
   error["mean"] = errors->mean;
   error["bias"] = errors->bias;
-  return {{"family", family.name},
-          {"collection", std::string(kTrainingCollections[static_cast<std::size_t>(table_of(family).collection)])},
-          {"title", table_of(family).title},
-          {"software", software_of(family)},
-          {"error", std::move(error)},
-          {"worst_at", worst_of(family.rows)->label}};
+  return {{"family", family.name},           {"collection", std::string(name_of(table_of(family).collection))},
+          {"title", table_of(family).title}, {"software", software_of(family)},
+          {"error", std::move(error)},       {"worst_at", worst_of(family.rows)->label}};
 }
 
 // Each family counts the same, however many rows it has.
@@ -63,19 +60,15 @@ OverallTrainingErrors overall_errors(std::span<const MeasuredGroup> families,
   return overall;
 }
 
-// Name of a collection, for the line below its families.
-std::string collection_name(TrainingCollection collection) {
-  return fmt::format("{} collection", kTrainingCollections[static_cast<std::size_t>(collection)]);
-}
-
-// Text for each collection with families, and for all if there are two.
+// Text for each collection with families, and for all if there are several.
 template <class Line>
 std::string for_each_collection(std::span<const MeasuredGroup> families, Line&& line) {
   std::string text;
   std::size_t collections = 0;
-  for (const TrainingCollection collection : {TrainingCollection::kFirst, TrainingCollection::kSecond}) {
+  for (std::size_t i = 0; i < kTrainingCollections.size(); ++i) {
+    const auto collection = static_cast<TrainingCollection>(i);
     if (overall_errors(families, collection).families == 0) continue;
-    text += line(collection_name(collection), std::optional(collection));
+    text += line(fmt::format("{} collection", name_of(collection)), std::optional(collection));
     ++collections;
   }
   return collections == 1 ? line("all families", std::optional<TrainingCollection>())
@@ -213,6 +206,19 @@ Json left_out_json(const TrainingCross& cross, const MeasuredGroup& family) {
   return without;
 }
 
+// Rows of bytes.
+Json memory_json(const MeasuredRows& rows) {
+  Json list = Json::array();
+  for (const Measured& row : rows)
+    list.push_back({{"label", row.label},
+                    {"table", row.table->name},
+                    {"family", row.family},
+                    {"measured_bytes", row.measured},
+                    {"predicted_bytes", row.predicted},
+                    {"error", row.error()}});
+  return list;
+}
+
 }  // namespace
 
 std::string training_validation_text(const TrainingValidation& validation, bool details) {
@@ -222,7 +228,7 @@ std::string training_validation_text(const TrainingValidation& validation, bool 
              "- 1|;\nthe bias is the {}\n\n",
              kBiasMeaning) +
          families_text(families) + overall_text(families) + (details ? details_text(families) : "") +
-         not_fitted_text(families) + misses_text(families) + training_memory_text(validation) +
+         not_fitted_text(families) + misses_text(families) + training_memory_text(validation, details) +
          not_scored_text(validation) + constants_text(validation);
 }
 
@@ -244,6 +250,8 @@ Json to_json(const TrainingValidation& validation) {
                                        {"architecture", std::string(name_of(one.architecture))},
                                        {"name", std::string(workload::name_of(constant))},
                                        {"value", workload::value_of(one.software, one.architecture, constant)}});
+  document["memory_at_rest"] = memory_json(validation.at_rest);
+  document["memory_at_peak"] = memory_json(validation.at_peak);
   document["not_scored"] = not_scored_json(validation.not_scored);
   return document;
 }

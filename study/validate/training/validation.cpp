@@ -11,6 +11,7 @@
 #include "experiment/job.h"
 #include "experiment/run.h"
 #include "report/parts.h"
+#include "workload/training/program/generate_job.h"
 #include "workload/training/spec/software.h"
 
 namespace orrery::study {
@@ -86,6 +87,33 @@ TrainingCase read_case(const TrainingTable& table, const TrainingRow& row, const
   return {&table, &row, std::move(experiment), measured};
 }
 
+// Rank of a table whose memory was published.
+const workload::MemoryNeed& need_of(const TrainingTable& table, const std::vector<workload::MemoryNeed>& needs) {
+  if (table.allocated_on == TrainingRank::kLast) return needs.back();
+  return *std::ranges::max_element(needs, {}, &workload::MemoryNeed::total);
+}
+
+// Adds what is predicted of the framework's allocator where that was published. Nothing is simulated for it.
+void add_allocated(const TrainingTable& table, const ConfigFiles& files, TrainingValidation& validation) {
+  for (std::size_t number = 0; number < table.rows.size(); ++number) {
+    const TrainingRow& row = table.rows[number];
+    if (!row.allocated.rest && !row.allocated.peak) continue;
+    Diagnostics diagnostics;
+    const TrainingCase one = read_training_case(table, row, files, diagnostics);
+    const std::vector<workload::MemoryNeed> needs = workload::memory_needs(one.training());
+    const workload::MemoryNeed& need = need_of(table, needs);
+    const auto add = [&](MeasuredRows& rows, std::optional<Bytes> measured, Bytes predicted) {
+      if (!measured) return;
+      Measured found{&table, number, table.family, row.label, row.where};
+      found.measured = static_cast<double>(measured->count());
+      found.predicted = static_cast<double>(predicted.count());
+      rows.push_back(std::move(found));
+    };
+    add(validation.at_rest, row.allocated.rest, need.rest());
+    add(validation.at_peak, row.allocated.peak, need.total());
+  }
+}
+
 }  // namespace
 
 std::vector<MeasuredGroup> training_families(const MeasuredRows& rows) {
@@ -104,22 +132,24 @@ std::vector<std::string> software_of(const MeasuredGroup& family) {
   return names;
 }
 
-TrainingValidation validate_training(std::span<const TrainingTable> tables, const ConfigFiles& files,
-                                     Points* points) {
-  TrainingValidation validation{scored_rows(tables), {}, {}};
+TrainingValidation validate_training(std::span<const TrainingTable> tables, const ConfigFiles& files, Points* points) {
+  TrainingValidation validation{scored_rows(tables), {}, {}, {}, {}};
   predict_rows(
       validation.rows,
       [&](std::size_t i, const RowPoint& point) {
         Diagnostics diagnostics;
         const TrainingCase one = read_training_case(validation.rows[i], files, diagnostics);
-        const auto key = [&] { return key_of(fmt::format("validate {} {}", one.measured, one.row->memory.value_or(Bytes(0)).count()),
-                        one.experiment, {}); };
+        const auto key = [&] {
+          return key_of(fmt::format("validate {} {}", one.measured, one.row->memory.value_or(Bytes(0)).count()),
+                        one.experiment, {});
+        };
         point.answer(key, [&] { return predict(one, point.progress()); });
       },
       points, "jobs");
   validation.software = software_of(validation.rows, files);
   for (const TrainingTable& table : tables)
     if (!table.scored) validation.not_scored.push_back(&table);
+  for (const TrainingTable& table : tables) add_allocated(table, files, validation);
   return validation;
 }
 

@@ -64,6 +64,7 @@ struct FittedSoftware {
 
 struct TrainingValidation {
   MeasuredRows rows;                     // of scored tables, in their order
+  MeasuredRows at_rest, at_peak;         // of all tables: bytes in place of seconds, where a framework's were published
   std::vector<FittedSoftware> software;  // that scored rows ran with, by name and architecture
   std::vector<const MeasuredTable*> not_scored;
 };
@@ -78,7 +79,7 @@ void check_training_table(const std::string& file, const std::vector<std::string
                           Diagnostics& diagnostics);
 
 // Text on the memory in use where it was published: the errors, and the rows that do not fit by Orrery's account.
-std::string training_memory_text(const TrainingValidation& validation);
+std::string training_memory_text(const TrainingValidation& validation, bool details);
 // `details`: every row, too, and what was assumed.
 std::string training_validation_text(const TrainingValidation& validation, bool details);
 // Member "training" of the document "orrery.validation/1".

@@ -12,7 +12,7 @@ namespace {
 void read_device(Section& section, ReadCluster& read) {
   read.device = section.optional<std::string>("name", "", "name");
   for (const char* key : {"vendor", "peak", "memory", "streaming_multiprocessors", "power", "architecture", "compute",
-                          "systolic", "cache", "source", "assumed", "nvlink", "pcie"})
+                          "systolic", "exponentials", "cache", "source", "assumed", "nvlink", "pcie"})
     section.note(key, "");
 }
 
@@ -27,7 +27,8 @@ ReadCluster read_cluster_text(const std::string& text, const std::vector<std::st
   for (const std::string& setting : settings) apply_setting(root, setting, shipped, diagnostics);
   ReadCluster result;
   read_config(root, context, [&](Section& section) {
-    const network::ClusterReaders readers{[&](Section& device) { read_device(device, result); }, [](Section&) {}};
+    const network::ClusterReaders readers{[&](Section& device) { read_device(device, result); }, [](Section&) {},
+                                          [](Section& node) { node.note("host_launch", ""); }};
     result.fabric = network::read_cluster(section, readers, routing);
   });
   for (const Problem& problem : diagnostics.problems()) result.errors += to_string(problem) + "\n";

@@ -227,3 +227,19 @@ TEST_CASE("the links of a shipped node are of the kind that its device has, and 
   CHECK(nvlinks > 20);
   CHECK(pcie_links > 20);
 }
+
+TEST_CASE("no shipped host of the time of A100 or before launches kernels faster than that of DGX A100") {
+  const std::set<std::string> old = {"pascal", "volta", "turing", "ampere"};
+  const double least = std::stod(shipped("nodes", "dgx-a100", "host_launch"));
+  CHECK(least > 1);
+  std::size_t nodes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kConfigs / "nodes")) {
+    INFO(entry.path().filename());
+    const ConfigValue node = read_file(entry.path()).root;
+    if (!old.contains(shipped("devices", scalar_of(node, "device"), "architecture"))) continue;
+    const std::string launch = scalar_of(node, "host_launch");
+    CHECK((!launch.empty() && std::stod(launch) >= least));
+    ++nodes;
+  }
+  CHECK(nodes > 15);
+}

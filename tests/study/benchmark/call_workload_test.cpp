@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Jobs of one operation as experiments: collectives against `orrery collective`, exchanges of tokens against the law that
-// their validation takes, products against the model of operators.
+// Jobs of one operation as experiments: collectives against `orrery collective`, exchanges of tokens against the law
+// that their validation takes, products against the model of operators.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "experiment/run.h"
 #include "study/benchmark/study.h"
+#include "study/interval/kinds.h"
 #include "system/devices/operator_model.h"
 #include "system/plans/group_library.h"
 #include "tests/shipped_files.h"
@@ -85,7 +86,8 @@ TEST_CASE("a call on some ranks leaves the others idle, and two calls share the 
   CHECK(both.jobs[1].together == both.jobs[1].alone);
 }
 
-TEST_CASE("shares say what goes from rank to rank of an all-to-all, and a skew draws them, as the options of its table do") {
+TEST_CASE(
+    "shares say what goes from rank to rank of an all-to-all, and a skew draws them, as the options of its table do") {
   constexpr std::string_view kSwitch =
       "{device: a100-sxm-80gb, dims: [{topology: switch, size: 4, bandwidth: 1 GB/s, latency: 1 us}]}";
   const auto finish = [&](std::string_view sizes) {
@@ -105,8 +107,7 @@ TEST_CASE("shares say what goes from rank to rank of an all-to-all, and a skew d
     return study_collective(question, all_to_all, std::vector{Bytes(1'000'000)}, kFiles);
   };
   const std::string cluster(kSwitch);
-  CHECK(finish(", skew: 1, seed: 3") ==
-        table({.cluster = cluster, .skew = "1", .seed = "3"}).rows.front().time);
+  CHECK(finish(", skew: 1, seed: 3") == table({.cluster = cluster, .skew = "1", .seed = "3"}).rows.front().time);
   const CollectiveTable given = table({.cluster = cluster, .shares = "[4, 2, 1, 1]"});
   CHECK(finish(", shares: [4, 2, 1, 1]") == given.rows.front().time);
   REQUIRE(given.shares.has_value());
@@ -135,7 +136,8 @@ TEST_CASE("a call that makes no sense is refused where it stands") {
   CHECK(has(error_of("collective: all_reduce, size: many"), "size"));
   CHECK(has(error_of("collective: all_reduce, size: 1 GiB, ranks: 1"), "'all_reduce' has only one rank here"));
   CHECK(has(error_of("collective: all_reduce, size: 1 GiB, ranks: 0"), "out of range; expected 1 to"));
-  CHECK(has(error_of("collective: all_reduce, size: 1 GiB, ranks_per_node: 9"), "9 ranks on each node, which has 8 devices"));
+  CHECK(has(error_of("collective: all_reduce, size: 1 GiB, ranks_per_node: 9"),
+            "9 ranks on each node, which has 8 devices"));
   CHECK(has(error_of("collective: all_reduce, size: 1 GiB, ranks_per_node: 2, ranks: 5"),
             "5 ranks, and 2 on each of 2 nodes"));
   CHECK(has(error_of("collective: all_reduce, size: 1 GiB, ranks_per_node: 2", "placement: strided\n"),
@@ -152,10 +154,10 @@ TEST_CASE("a call that makes no sense is refused where it stands") {
 
 TEST_CASE("an exchange of tokens as an experiment takes as long as the law of its library says") {
   for (const std::string_view way : {"dispatch", "combine"}) {
-    const experiment::Experiment read_one = read(
-        fmt::format("cluster: dgx-h100\nnodes: 4\nworkload:\n  exchange: {{way: {}, tokens: 4096, hidden: 7168, experts: "
-                    "256, experts_per_token: 8, precision: {}}}\n",
-                    way, way == "dispatch" ? "fp8" : "bf16"));
+    const experiment::Experiment read_one = read(fmt::format(
+        "cluster: dgx-h100\nnodes: 4\nworkload:\n  exchange: {{way: {}, tokens: 4096, hidden: 7168, experts: "
+        "256, experts_per_token: 8, precision: {}}}\n",
+        way, way == "dispatch" ? "fp8" : "bf16"));
     Diagnostics diagnostics;
     const report::Result result = experiment::run_experiment(read_one, false, diagnostics).result;
     REQUIRE(result.call.has_value());
@@ -188,7 +190,8 @@ TEST_CASE("tokens go as the collectives that their library takes") {
 }
 
 TEST_CASE("a product as an experiment takes as long as its kernel on each device") {
-  const experiment::Experiment read_one = read("cluster: dgx-h100\nnodes: 1\nworkload: {product: {m: 4096, n: 512, k: 1024}}\n");
+  const experiment::Experiment read_one =
+      read("cluster: dgx-h100\nnodes: 1\nworkload: {product: {m: 4096, n: 512, k: 1024}}\n");
   const workload::Gemm gemm{.m = 4096, .n = 512, .k = 1024};
   Diagnostics diagnostics;
   const report::Result result = experiment::run_experiment(read_one, false, diagnostics).result;
@@ -205,15 +208,36 @@ TEST_CASE("a product as an experiment takes as long as its kernel on each device
 TEST_CASE("an exchange or a product that makes no sense is refused where it stands") {
   const std::string tokens = "exchange: {tokens: 128, hidden: 4096, experts: 64, experts_per_token: 4";
   CHECK(has(error_of("exchange: {hidden: 4096, experts: 64, experts_per_token: 4}"), "tokens"));
-  CHECK(has(error_of("exchange: {tokens: 1, hidden: 4096, experts: 63, experts_per_token: 4}"), "63 experts on 16 ranks"));
+  CHECK(has(error_of("exchange: {tokens: 1, hidden: 4096, experts: 63, experts_per_token: 4}"),
+            "63 experts on 16 ranks"));
   CHECK(has(error_of("exchange: {tokens: 1, hidden: 4096, experts: 16, experts_per_token: 17}"),
             "a token goes to 17 of 16 experts"));
   CHECK(has(error_of(tokens + ", groups: 5}"), "64 experts in 5 groups"));
   CHECK(has(error_of(tokens + ", groups: 32, groups_per_token: 1}"), "4 experts of a token in 1 of 32 groups of 2"));
   CHECK(has(error_of(tokens + "}, size: 1 GiB"), "'size' belongs to 'collective'"));
   CHECK(has(error_of(tokens + "}, ranks: 1"), "'dispatch' has only one rank here"));
-  CHECK(has(error_of(tokens + "}, batch: {global: 4}"), "'batch' belongs to a model to train, not to an exchange of tokens"));
+  CHECK(has(error_of(tokens + "}, batch: {global: 4}"),
+            "'batch' belongs to a model to train, not to an exchange of tokens"));
   CHECK(has(error_of("product: {m: 0, n: 1, k: 1}"), "out of range; expected 1 to"));
   CHECK(has(error_of("product: {m: 1, n: 1}"), "k"));
   CHECK(has(error_of("product: {m: 1, n: 1, k: 1}, collective: barrier"), "'collective' and 'product' are two jobs"));
+}
+
+TEST_CASE("a job that calls a collective of NCCL's compares with measured collectives, others do not") {
+  const auto kind = [](const std::string& text) { return called_collective(read("cluster: dgx-h100\n" + text)); };
+  CHECK(kind("nodes: 2\nworkload: {collective: all_reduce, size: 64 MiB}\n") ==
+        RunKind{{"all_reduce", "1 to 256 MiB", "between nodes", "hopper"}, "", 16});
+  const std::string tcp =
+      "cluster: {node: dgx-h100, nodes: 2, scale_out: {topology: switch, network: ethernet, latency: 600 ns}}\n";
+  CHECK(called_collective(read(tcp + "workload: {collective: all_reduce, size: 64 MiB}\n")) ==
+        RunKind{{"all_reduce", "1 to 256 MiB", "between nodes by sockets", "hopper"}, "", 16});
+  // The ranks of one node are within it, whatever else the cluster has.
+  CHECK(kind("nodes: 1\nworkload: {collective: all_to_all, size: 1 KiB}\n") ==
+        RunKind{{"all_to_all", "less than 1 MiB", "within a node", "hopper"}, "", 8});
+  for (const char* other :
+       {"nodes: 2\nworkload: {collective: all_reduce, size: 64 MiB}\ncollectives: {library: fixed}\n",
+        "nodes: 2\nworkload: {collective: barrier}\n", "nodes: 1\nworkload: {product: {m: 4096, n: 512, k: 1024}}\n"}) {
+    INFO(other);
+    CHECK(!kind(other));
+  }
 }

@@ -56,6 +56,37 @@ TEST_CASE("plans fill the cluster, each once, and what the ranges ask for") {
   }
 }
 
+TEST_CASE("plans that leave devices of each node idle, so that groups of experts stay inside nodes, are found") {
+  JobText job{"gb200-nvl72", 2, 1152,
+              "{layers: 2, hidden: 256, heads: 8, vocab: 512, sequence: 64, experts: 64, experts_per_token: 2, "
+              "expert_hidden: 256}"};
+  SearchRequest request;
+  for (const auto& [key, value] :
+       {std::pair(PlanKey::kPipeline, 1), std::pair(PlanKey::kTensor, 1), std::pair(PlanKey::kContext, 1),
+        std::pair(PlanKey::kExpert, 64), std::pair(PlanKey::kZero, 1), std::pair(PlanKey::kMicro, 1)})
+    request.ranges[static_cast<std::size_t>(key)] = {value};
+  request.ranges[static_cast<std::size_t>(PlanKey::kRecompute)] = {0};
+  // 144 ranks do not divide among groups of 64 experts; 64 of each node do.
+  request.file = file_of(job);
+  const Search search = search_plans(request, kFiles);
+  CHECK(search.packed);
+  REQUIRE(search.simulated == 1);
+  const FoundPlan& best = search.found.front();
+  CHECK(best.plan[PlanKey::kData] == 128);
+  CHECK(best.bound <= *best.time);
+  CHECK_THAT(search_text(search), Contains("plans use all devices, or as many of each node as groups fill"));
+  // The experiment's own plan is such a one, and is compared.
+  job.more = "  parallel: {data: 128, expert: 64, zero: 1}\n";
+  request.file = file_of(job);
+  const Search compared = search_plans(request, kFiles);
+  REQUIRE(compared.given);
+  CHECK(compared.given->plan[PlanKey::kData] == 128);
+  // Ranks one behind the other have their groups over two nodes.
+  job.more = "placement: dense\n";
+  request.file = file_of(job);
+  CHECK_THROWS_AS(search_plans(request, kFiles), InputError);
+}
+
 TEST_CASE("a plan as settings is the same plan") {
   for (const JobText& job : {JobText{}, JobText{"dgx-a100", 2, 64,
                                                 "{layers: 6, hidden: 1024, heads: 16, vocab: 32000, "

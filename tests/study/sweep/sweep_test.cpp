@@ -134,8 +134,8 @@ TEST_CASE("the points of a sweep are what each would be by itself, however many 
 // Takes the values of points from what their figures have, as run_sweep() does.
 void take_values(std::vector<SweepPoint>& points, const TrainingFigures* training = nullptr) {
   for (SweepPoint& point : points)
-    point.figures->values =
-        figure_values({point.figures->iteration_time, training, nullptr, nullptr, point.figures->parts, point.figures->links});
+    point.figures->values = figure_values(
+        {point.figures->iteration_time, training, nullptr, nullptr, point.figures->parts, point.figures->links});
 }
 
 std::vector<std::string> split(const std::string& text, char at) {
@@ -195,6 +195,8 @@ TEST_CASE("the table lays the compared axis out in columns, with ratios to its f
                                   {"iteration_time_s", "0.001"},
                                   {"exposed_data_s", "0.00049"},
                                   {"compute_s", "0.0015"},
+                                  {"host_s", "0.0"},
+                                  {"slowed_s", "0.0"},
                                   {"bubble_s", "0.0"},
                                   {"wait_s", "0.0"},
                                   {"idle_s", "1e-05"},

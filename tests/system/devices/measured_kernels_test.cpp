@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/config/config.h"
-#include "system/devices/operator_model.h"
 #include "core/files/read_file.h"
+#include "system/devices/operator_model.h"
 #include "workload/chakra/file.h"
 
 using namespace orrery;
@@ -56,14 +56,24 @@ TEST_CASE("an operator that was measured takes the measured time, the mean where
   CHECK(seconds(twice.time(kProduct)) == Approx(2e-3));  // of logarithms
 }
 
-TEST_CASE("what software loses in training it loses of measured kernels as well") {
+TEST_CASE("a measured kernel takes as long as measured whatever the software's rates are, one like none all of them") {
   const DeviceSpec device = device_with({sample_of(kProduct, 2000)});
   SoftwareRates slow = micro_benchmark_rates(device);
   slow.gemm = 0.5;
-  const double lost = seconds(OperatorModel(device_with({}), slow).time(kProduct)) /
-                      seconds(OperatorModel(device_with({})).time(kProduct));
-  CHECK(lost > 1.5);
-  CHECK(seconds(OperatorModel(device, slow).time(kProduct)) == Approx(2e-3 * lost));
+  const OperatorModel with(device, slow), without(device_with({}), slow), alone(device_with({}));
+  CHECK(seconds(without.time(kProduct)) > 1.5 * seconds(alone.time(kProduct)));
+  CHECK(seconds(with.time(kProduct)) == Approx(2e-3));
+  const Gemm far{64, 64, 64, 1, Precision::kBf16};
+  REQUIRE(with.measured(far) == 0);
+  CHECK(with.time(far) == without.time(far));
+  // Between the two the share of the measurements in the correction is their share in the rates as well.
+  Gemm near = kProduct;
+  near.m = 3000;
+  const double share = with.measured(near);
+  REQUIRE(share > 0.1);
+  REQUIRE(share < 0.99);
+  const double fitted = std::log(seconds(without.time(near)) / seconds(alone.time(near)));
+  CHECK(std::log(seconds(with.time(near)) / seconds(OperatorModel(device).time(near))) == Approx((1 - share) * fitted));
 }
 
 TEST_CASE("on a faster device than the kernels were measured on, measured times shrink as modelled ones do") {
@@ -94,6 +104,42 @@ TEST_CASE("operators unlike all that was measured keep the model's time") {
     CHECK(with.time(op) == without.time(op));
     CHECK(with.measured(op) == 0);
   }
+}
+
+TEST_CASE("a stage that was measured has its own times, one that was not those of the forward pass") {
+  Gemm input = kProduct, weight = kProduct;
+  input.stage = ProductStage::kInputGradient;
+  weight.stage = ProductStage::kWeightGradient;
+  const OperatorModel with(device_with({sample_of(kProduct, 2000), sample_of(weight, 3000)}));
+  CHECK(seconds(with.time(kProduct)) == Approx(2e-3));
+  CHECK(seconds(with.time(input)) == Approx(2e-3));
+  CHECK(seconds(with.time(weight)) == Approx(3e-3));
+  FlashAttention backward = kAttention;
+  backward.backward = true;
+  CHECK(seconds(OperatorModel(device_with({sample_of(backward, 900)})).time(backward)) == Approx(9e-4));
+}
+
+TEST_CASE("grouped products that were measured stand for grouped products alone, those of as many groups first") {
+  Gemm four = kProduct, one = kProduct;
+  four.grouped = one.grouped = true;
+  four.batch = 4;
+  const DeviceSpec bare = device_with({});
+  const OperatorModel without(bare), with(device_with({sample_of(four, 9000)}));
+  CHECK(seconds(with.time(four)) == Approx(9e-3));
+  CHECK(with.measured(four) == 1);
+  CHECK(with.time(kProduct) == without.time(kProduct));
+  CHECK(with.measured(kProduct) == 0);
+  Gemm eight = four, many = four, batch = four;
+  eight.batch = 8;
+  many.batch = 64;
+  batch.grouped = false;
+  CHECK(with.measured(eight) > 0);
+  CHECK(with.measured(eight) < 1);
+  CHECK(with.measured(many) == 0);
+  CHECK(with.measured(batch) == 0);
+  // A kernel for groups that had one of them says nothing of plain products, nor do these of grouped ones.
+  CHECK(OperatorModel(device_with({sample_of(one, 9000)})).time(kProduct) == without.time(kProduct));
+  CHECK(OperatorModel(device_with({sample_of(kProduct, 9000)})).time(four) == without.time(four));
 }
 
 TEST_CASE("between measurements and the model times go over without a jump") {

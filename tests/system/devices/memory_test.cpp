@@ -5,8 +5,8 @@
 #include <cmath>
 #include <optional>
 
-#include <catch2/catch.hpp>
 #include <fmt/format.h>
+#include <catch2/catch.hpp>
 
 #include "tests/workload/training/small_training.h"
 #include "workload/training/layers/blocks.h"
@@ -197,8 +197,8 @@ TEST_CASE("more memory is in use than a job needs by its arithmetic") {
   const MemoryNeed need = memory_needs(training).front();
   const auto total = static_cast<double>(need.total().count());
   CHECK(need.in_use() == need.total() + Bytes(7LL << 30) + Bytes(std::llround(0.08 * total)));
-  training.software.memory_reserve = Bytes(5);
-  training.software.memory_fragments = 0;
+  training.software.footprint.reserve = Bytes(5);
+  training.software.footprint.fragments = 0;
   CHECK(memory_needs(training).front().in_use() == need.total() + Bytes(5));
 }
 
@@ -210,7 +210,7 @@ TEST_CASE("the loss holds what its software says of each logit") {
   training.global_batch = training.micro_batch = 1;
   const std::int64_t logits = model.sequence * model.vocab;
   const auto activations = [&](std::optional<Bytes> loss) {
-    training.software.memory_loss = loss;
+    training.software.footprint.loss = loss;
     return memory_needs(training).front()[MemoryUse::kActivations];
   };
   CHECK(activations({}) == activations(Bytes(6)));

@@ -285,6 +285,80 @@ TEST_CASE("flash attention takes its share of the peak, or its bytes") {
         Approx(5 + 2.5 * 4.0 * 16 * 4096 * 4096 * 128 / 2 / 20e12 * 1e6));
 }
 
+TEST_CASE("attention of few heads takes as long as one multiprocessor needs for the last queries") {
+  DeviceSpec some = device();
+  some.compute.flash_forward = Efficiency(500'000);
+  some.compute.flash_backward = Efficiency(400'000);
+  // 128 queries see 4096 keys: 4 * 128 * 4096 * 128 FLOPs at 1 TFLOP/s and half of it. Two heads share 64 tiles of half
+  // that on average among 100 multiprocessors.
+  FlashAttention attention{2, 4096, 4096, 128};
+  const double longest = 4.0 * 128 * 4096 * 128 / 0.5e12 * 1e6;
+  CHECK(microseconds(OperatorModel(some).time(attention)) == Approx(5 + longest));
+  SoftwareRates rates = micro_benchmark_rates(some);
+  rates.flash_launch = 40us;  // in place of that of a product, forward alone
+  CHECK(microseconds(OperatorModel(some, rates).time(attention)) == Approx(40 + longest));
+  attention.backward = true;
+  CHECK(microseconds(OperatorModel(some, rates).time(attention)) == Approx(5 + longest * 2.5 * 0.5 / 0.4));
+}
+
+TEST_CASE("twice the exponentials take half the time of them off attention, never more than a quarter of it") {
+  DeviceSpec some = device();
+  some.compute.gemm_launch = 0s;
+  some.compute.flash_forward = Efficiency(500'000);
+  const FlashAttention attention{64, 4096, 4096, 128};
+  const double alone = microseconds(OperatorModel(some).time(attention));
+  some.exponentials = 2;
+  // A pair takes 4 * 128 FLOPs at 0.5 TFLOP/s, of which 36 ps are halved: 1024 ps become 1006.
+  CHECK(microseconds(OperatorModel(some).time(attention)) == Approx(alone * 1006 / 1024));
+  for (auto& peak : some.peaks)
+    if (peak) peak = FlopRate(peak->count() * 100);  // a pair takes less than twice the time of an exponential
+  some.memory_bandwidth = Bandwidth(1'000'000'000'000'000);
+  CHECK(microseconds(OperatorModel(some).time(attention)) == Approx(alone / 100 * 0.75));
+}
+
+// Products of tiles that take much longer than loading, but for what is told.
+TEST_CASE("adding up a gradient takes a share of its traffic beside the product") {
+  const OperatorModel model(device());
+  Gemm product{2560, 1280, 100000};
+  product.stage = ProductStage::kWeightGradient;
+  const double alone = microseconds(model.time(product));
+  CHECK(model.time(product) == model.time(Gemm{2560, 1280, 100000}));
+  product.result = Bytes(8);  // 26 MB at 1 TB/s
+  const double added = constant("accumulated") * 2560 * 1280 * 8 / 1e12 * 1e6;
+  CHECK(microseconds(model.time(product)) == Approx(alone + added).epsilon(1e-4));
+}
+
+TEST_CASE("grouped products hide a part of what is shorter, computing or loading") {
+  DeviceSpec some = device();
+  some.compute.gemm_launch = 0s;
+  Gemm product{1024, 1280, 4096, 10};
+  DeviceSpec computes = some;
+  computes.memory_bandwidth = Bandwidth(1'000'000'000'000'000);
+  const double computing = microseconds(OperatorModel(computes).time(product));
+  const double loading = static_cast<double>(bytes_of(product).count()) / 1e12 * 1e6;
+  REQUIRE(computing > loading);
+  product.grouped = true;
+  CHECK(microseconds(OperatorModel(some).time(product)) ==
+        Approx(computing + constant("grouped") * loading).epsilon(1e-3));
+}
+
+TEST_CASE("accumulation in fp32 slows down gradients in fp8, not the forward pass") {
+  DeviceSpec fast = device();
+  fast.memory_bandwidth = Bandwidth(1'000'000'000'000'000);
+  fast.compute.gemm_launch = 0s;
+  SoftwareRates rates = micro_benchmark_rates(fast);
+  rates.fp8 = 0.8;
+  Gemm product{2560, 1280, 100000, 1, Precision::kFp8};
+  const double forward = microseconds(OperatorModel(fast).time(product));
+  CHECK(microseconds(OperatorModel(fast, rates).time(product)) == Approx(forward).epsilon(1e-6));
+  for (const ProductStage stage : {ProductStage::kInputGradient, ProductStage::kWeightGradient}) {
+    product.stage = stage;
+    CHECK(microseconds(OperatorModel(fast, rates).time(product)) == Approx(forward / 0.8).epsilon(1e-6));
+  }
+  product.precision = Precision::kBf16;
+  CHECK(OperatorModel(fast, rates).time(product) == OperatorModel(fast).time(product));
+}
+
 TEST_CASE("element-wise operators take their bytes, as often as the software moves them") {
   DeviceSpec some = device();
   some.compute.memory = Efficiency(800'000);

@@ -62,7 +62,7 @@ std::uint64_t splits_of_random_experiments(int trials, std::uint64_t seed, const
     slow_a_link(random, experiment.fabric);
     kill_a_nic(random_nic, experiment.fabric);
     REQUIRE(experiment.fabric.device_count() == machine.ranks);
-    const Job job = random_job(random, machine.ranks);
+    const Job job = random_job(random, machine.ranks, true);
     SimulationOptions options = experiment.simulation;
     change(options, experiment, trial);
     try {

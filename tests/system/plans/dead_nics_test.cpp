@@ -27,7 +27,7 @@ namespace {
 
 // NVLink of 100 GB/s and 1 us, NICs of 10 GB/s.
 Fabric nodes_without(std::uint32_t nodes, std::uint32_t devices, std::uint32_t nics,
-                     const std::vector<std::string>& dead) {
+                     const std::vector<std::string>& dead, const std::string& network = "infiniband") {
   Fabric fabric = read_machine_text(fmt::format(R"(
 cluster:
   node:
@@ -35,10 +35,10 @@ cluster:
     devices: {}
     fabric: {{name: nvlink, topology: switch, bandwidth: 100 GB/s, latency: 1 us}}
     nics: {{count: {}, bandwidth: 80 Gb/s, host_bandwidth: 40 GB/s, host_latency: 500 ns}}
-  scale_out: {{topology: switch, latency: 600 ns}}
+  scale_out: {{topology: switch, latency: 600 ns, network: {}}}
 nodes: {}
 )",
-                                                devices, nics, nodes))
+                                                devices, nics, network, nodes))
                       .fabric;
   for (const std::string& name : dead) {
     const std::vector<LinkId> links = links_named(fabric, name);
@@ -114,6 +114,25 @@ TEST_CASE("an all-reduce over two NICs a node, of which one node has lost one, t
   // A NIC that is dead in one direction is none to NCCL.
   CHECK(time({"node1.nic0.up"}) == at(2 * kMillisecond + RingLibrary::kLatency));
   CHECK(time({"node1.nic0.down"}) == at(2 * kMillisecond + RingLibrary::kLatency));
+}
+
+TEST_CASE("over TCP a ring leaves a node once by each NIC, and groups of their own by threads of their own") {
+  const Fabric tcp = nodes_without(2, 2, 1, {}, "{kind: ethernet, stack: {thread: 2 GB/s, latency: 1 us}}");
+  CHECK(ports(nodes_without(2, 2, 1, {})).empty());
+  CHECK(ports(tcp) == std::vector<std::vector<std::uint32_t>>{{0}, {0}});
+  CHECK(nic_loads(tcp, {0, 1, 2, 3})["node0.nic0.up"] == 84);
+  JobBuilder builder(4);
+  const GroupId world = builder.group("world", {0, 1, 2, 3});
+  for (std::uint32_t rank = 0; rank < 4; ++rank) builder.collective(rank, CollectiveKind::kAllReduce, kBuffer, world);
+  // 20 MB by the threads of one GPU, at 2 GB/s.
+  CHECK(run(builder.build(), tcp).end(0, NodeId(0)) == at(10 * kMillisecond + RingLibrary::kLatency));
+  JobBuilder pairs(4);
+  for (std::uint32_t gpu = 0; gpu < 2; ++gpu) {
+    const GroupId group = pairs.group(fmt::format("data{}", gpu), {gpu, gpu + 2});
+    for (const std::uint32_t rank : {gpu, gpu + 2}) pairs.collective(rank, CollectiveKind::kAllReduce, kBuffer, group);
+  }
+  // 10 MB of each.
+  CHECK(end(run(pairs.build(), tcp), 0) == at(5 * kMillisecond + RingLibrary::kLatency));
 }
 
 TEST_CASE("groups of one GPU a node go by a neighbour's NIC, and share it with the neighbour's own group") {

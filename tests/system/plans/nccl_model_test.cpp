@@ -245,14 +245,59 @@ TEST_CASE("a send held to a protocol that sends have not got is Simple") {
   }
 }
 
-TEST_CASE("one thread for all GPUs of a node costs each call 1.4 us for each") {
+TEST_CASE("one thread for all GPUs of a node starts their kernels one by one, which covers the latency of a call") {
   const Gpus gpus("dgx-a100", 1, 8);
-  NcclOptions options;
-  const double alone = gpus.way(kAllReduce, Bytes(1024)).seconds;
-  options.launch = LaunchMode::kThreads;
-  CHECK(gpus.way(kAllReduce, Bytes(1024), options).seconds == alone);
+  NcclOptions by_threads, by_one;
+  by_threads.launch = LaunchMode::kThreads;
+  by_one.launch = LaunchMode::kSingleProcess;
+  for (const std::int64_t bytes : {8, 1 << 18, 1 << 20, 1 << 26}) {
+    const NcclTiming alone = gpus.way(kAllReduce, Bytes(bytes));
+    CHECK(gpus.way(kAllReduce, Bytes(bytes), by_threads).seconds == alone.seconds);
+    // The choice is that of the GPUs.
+    const NcclTiming one = gpus.way(kAllReduce, Bytes(bytes), by_one);
+    CHECK(one.algorithm == alone.algorithm);
+    CHECK(one.protocol == alone.protocol);
+    CHECK(one.device == alone.seconds);
+  }
+  // Eight kernels of 4.2 us, whatever the call, and next to no bytes.
+  for (const CollectiveKind kind : {kAllReduce, CollectiveKind::kBroadcast, CollectiveKind::kAllToAll})
+    CHECK(gpus.way(kind, Bytes(1024), by_one).seconds == Approx(8 * 4.2e-6).epsilon(0.001));
+  // Fourteen steps in Simple are longer than they.
+  CHECK(gpus.way(kAllReduce, Bytes(1 << 26), by_one).seconds == gpus.way(kAllReduce, Bytes(1 << 26)).seconds);
+}
+
+TEST_CASE("before 2.13 the host prepares each send and each receive of an all-to-all") {
+  const Gpus gpus("dgx-a100", 1, 8);
+  NcclOptions options = of_version(10);
   options.launch = LaunchMode::kSingleProcess;
-  CHECK(gpus.way(kAllReduce, Bytes(1024), options).seconds == Approx(alone + 11.2e-6));
+  // Each of 8 GPUs has a kernel of 8 sends and 8 receives.
+  CHECK(gpus.way(CollectiveKind::kAllToAll, Bytes(1024), options).seconds ==
+        Approx(8 * (4.2e-6 + 16 * 0.42e-6)).epsilon(0.001));
+  CHECK(gpus.way(kAllReduce, Bytes(1024), options).seconds == Approx(8 * 4.2e-6).epsilon(0.001));
+  options.version = {2, 13, 0};
+  CHECK(gpus.way(CollectiveKind::kAllToAll, Bytes(1024), options).seconds == Approx(8 * 4.2e-6).epsilon(0.001));
+}
+
+TEST_CASE("a broadcast within a node passes from rank to rank, to the last") {
+  const auto seconds = [](std::uint32_t ranks) {
+    return Gpus("dgx-h100", 1, ranks).way(CollectiveKind::kBroadcast, Bytes(8), Gpus::held({kRing}, {kLl})).seconds;
+  };
+  const double step = (seconds(8) - seconds(2)) / 6;
+  CHECK(seconds(5) == Approx(seconds(2) + 3 * step));
+  CHECK(step > 0.5e-6);
+}
+
+TEST_CASE("a step over xGMI has a latency of its own, which no factor of NVLink's changes") {
+  const Gpus gpus("mi300x-8", 1, 8);
+  for (const NcclProtocol protocol : {kLl, kSimple}) {
+    NcclConstants slower = kConstants;
+    const std::size_t number = nccl_constant_named(protocol == kLl ? "hop.xgmi.ll" : "hop.xgmi.simple").value();
+    slower.set(number, kConstants.value(number) + 1e-6);
+    const NcclOptions options = Gpus::held({kRing}, {protocol});
+    const NcclCall call{kAllReduce, Bytes(8), &gpus.shape(), gpus.machine()};
+    CHECK(fastest_nccl_timing(call, options, slower).seconds ==
+          Approx(fastest_nccl_timing(call, options, kConstants).seconds + 14e-6));
+  }
 }
 
 TEST_CASE("reduction in the network sends a node's data once, a tree over three nodes and more twice") {

@@ -2,6 +2,8 @@
 // What frameworks make of a layer: what recomputation keeps, adapters beside frozen weights, casts to fp8,
 // communication beside products in pieces.
 #include <catch2/catch.hpp>
+#include <map>
+#include <set>
 
 #include "tests/workload/training/layer_sums.h"
 #include "tests/workload/training/small_training.h"
@@ -99,8 +101,30 @@ TEST_CASE("operands of products in fp8 are cast once forward and once backward")
   CHECK(casts(layer.forward) == Bytes(tokens * (2 * model.hidden + 4 * queries + 4 * model.ffn_hidden)));
   CHECK(casts(layer.backward) ==
         Bytes(4 * tokens * (queries + pairs + 3 * model.hidden - model.hidden + 2 * model.ffn_hidden)));
+  // Frozen weights need no transposed copies: a byte less of each operand.
+  training.lora.emplace();
+  const LayerProgram frozen = layer_of(training);
+  CHECK(casts(frozen.forward) == Bytes(tokens * 3 * (queries + model.ffn_hidden)));
+  CHECK(casts(frozen.backward).count() == casts(layer.backward).count() / 4 * 3);
   training.precision = Precision::kBf16;
   CHECK(casts(layer_of(training).forward) == Bytes(0));
+}
+
+TEST_CASE("a product of a weight's gradient adds it up in the precision of gradients, if no other kernel does") {
+  TrainingSpec training = llama();
+  training.software.gradients = Precision::kFp32;
+  const auto stages_of = [](const LayerProgram& layer) {
+    std::map<ProductStage, std::set<std::int64_t>> results;
+    for (const Gemm& product : products(layer.backward)) results[product.stage].insert(product.result.count());
+    return results;
+  };
+  using Stages = std::map<ProductStage, std::set<std::int64_t>>;
+  CHECK(stages_of(layer_of(training)) ==
+        Stages{{ProductStage::kInputGradient, {0}}, {ProductStage::kWeightGradient, {8}}});
+  training.software.gradients = Precision::kBf16;
+  CHECK(stages_of(layer_of(training)).at(ProductStage::kWeightGradient) == std::set<std::int64_t>{4});
+  training.software.accumulation = Bytes(12);
+  CHECK(stages_of(layer_of(training)).at(ProductStage::kWeightGradient) == std::set<std::int64_t>{0});
 }
 
 TEST_CASE("in pieces a product runs beside the collective of its rows, and the work stays the same") {
@@ -136,14 +160,15 @@ TEST_CASE("buckets grow with the replicas") {
   CHECK_FALSE(has_buckets(training, 1, 0));
 }
 
-TEST_CASE("every pass through a layer of experts waits for its host") {
-  const auto computing = [](const TrainingSpec& training) {
+TEST_CASE(
+    "every pass through a layer of experts launches its router's kernels, and forward passes read their results") {
+  const auto launching = [](const TrainingSpec& training) {
     const Job job = generate_job(training, FakeTimes()).job;
     const ExecutionGraph& graph = job.graph(RankId(0));
     Duration sum{};
     for (std::uint32_t node = 0; node < graph.size(); ++node)
-      if (graph.kind(NodeId(node)) == NodeKind::kCompute) sum += graph.duration(NodeId(node)).value_or(Duration{});
-    return sum;
+      if (graph.kind(NodeId(node)) == NodeKind::kCompute) sum += graph.host(NodeId(node)).launches;
+    return std::pair(sum, static_cast<std::int64_t>(graph.synchronisations().size()));
   };
   for (const Recompute recompute : {Recompute::kNone, Recompute::kFull}) {
     TrainingSpec training = small_training(small_experts());
@@ -151,13 +176,43 @@ TEST_CASE("every pass through a layer of experts waits for its host") {
     training.parallel.expert = 2;
     training.global_batch = 4 * training.micro_batch * 2;
     training.recompute = recompute;
-    const Duration before = computing(training);
-    training.software.expert_host = Duration(1'000'000);
+    training.software.host.launch = Duration(1'000'000);
+    const auto [before, steps] = launching(training);
+    training.software.host.router = 7;
+    training.software.host.reads_sizes = true;
     std::int64_t layers = 0;
     for (std::int64_t layer = 0; layer < training.transformer()->layers; ++layer)
       layers += training.transformer()->has_experts(layer) ? 1 : 0;
     const std::int64_t passes = recompute == Recompute::kFull ? 3 : 2;
     CHECK(layers > 0);
-    CHECK(computing(training) - before == Duration(1'000'000) * (passes * layers * training.micro_batches()));
+    const auto [launches, synchronisations] = launching(training);
+    CHECK(launches - before == Duration(1'000'000) * (7 * passes * layers * training.micro_batches()));
+    CHECK(steps == 1);  // the end of the step
+    CHECK(synchronisations - steps == (passes - 1) * layers * training.micro_batches());
+    training.software.host.graphs = GraphScope::kStep;
+    CHECK(launching(training) == std::pair(Duration{}, std::int64_t{0}));
   }
+}
+
+TEST_CASE("kernels of constant sizes in CUDA graphs are one launch from one collective to the next") {
+  TrainingSpec training = llama();
+  training.software.host.launch = Duration(1'000'000);
+  const auto launches = [&] {
+    const Job job = generate_job(training, FakeTimes()).job;
+    const ExecutionGraph& graph = job.graph(RankId(0));
+    std::pair<std::int64_t, std::int64_t> all;  // of computations, and those with more than one
+    for (std::uint32_t node = 0; node < graph.size(); ++node) {
+      if (graph.kind(NodeId(node)) != NodeKind::kCompute) continue;
+      const std::int64_t one = graph.host(NodeId(node)).launches / training.software.host.launch;
+      all.first += one;
+      if (one > 1) ++all.second;
+    }
+    return all;
+  };
+  const auto eager = launches();
+  CHECK(eager.second > 0);
+  training.software.host.graphs = GraphScope::kDense;
+  const auto captured = launches();
+  CHECK(captured.second == 0);
+  CHECK(captured.first < eager.first);
 }

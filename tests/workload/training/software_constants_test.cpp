@@ -68,16 +68,32 @@ TEST_CASE("a constant that is set has its value on that architecture only") {
   }
 }
 
-TEST_CASE("one factor of traffic is that of five kinds of kernels") {
+TEST_CASE("one factor of traffic is that of five kinds of kernels, and of gathers of which none is known") {
   SoftwareSpec software;
   set_value(software, Architecture::kAmpere, SoftwareConstant::kTraffic, 2);
   const auto& traffic = software.rates_on(Architecture::kAmpere).traffic;
   for (const ElementWiseKind kind : {ElementWiseKind::kNorm, ElementWiseKind::kRotary, ElementWiseKind::kActivation,
-                                     ElementWiseKind::kAdd, ElementWiseKind::kCopy})
+                                     ElementWiseKind::kAdd, ElementWiseKind::kCopy, ElementWiseKind::kEmbedding})
     CHECK(traffic[static_cast<std::size_t>(kind)] == 2);
-  for (const ElementWiseKind kind : {ElementWiseKind::kEmbedding, ElementWiseKind::kSoftmax, ElementWiseKind::kLoss,
-                                     ElementWiseKind::kOptimizer, ElementWiseKind::kAccumulate})
+  for (const ElementWiseKind kind :
+       {ElementWiseKind::kSoftmax, ElementWiseKind::kLoss, ElementWiseKind::kOptimizer, ElementWiseKind::kAccumulate})
     CHECK(traffic[static_cast<std::size_t>(kind)] == 1);
+}
+
+TEST_CASE("rows are gathered as slowly as copies are made, unless the software says how slowly") {
+  const auto gathers = [](const std::string& rates, const std::string& of_hopper, Architecture architecture) {
+    const ReadSoftware one =
+        read("name: s\nrates: {traffic: {" + rates + "}}\nrates_of: {hopper: {traffic: {" + of_hopper + "}}}\n");
+    CHECK(one.errors.empty());
+    return one.software.rates_on(architecture).traffic[static_cast<std::size_t>(ElementWiseKind::kEmbedding)];
+  };
+  CHECK(gathers("norm: 3", "norm: 2", Architecture::kHopper) == 1);
+  CHECK(gathers("copy: 3", "copy: 2", Architecture::kAmpere) == 3);
+  CHECK(gathers("copy: 3", "copy: 2", Architecture::kHopper) == 2);
+  CHECK(gathers("copy: 3", "norm: 2", Architecture::kHopper) == 3);
+  CHECK(gathers("copy: 3, embedding: 5", "copy: 2", Architecture::kHopper) == 5);
+  CHECK(gathers("copy: 3", "copy: 2, embedding: 1", Architecture::kAmpere) == 3);
+  CHECK(gathers("copy: 3", "copy: 2, embedding: 1", Architecture::kHopper) == 1);
 }
 
 TEST_CASE("the rate of flash attention moves forward and backward in proportion") {

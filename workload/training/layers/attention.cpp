@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Self-attention: queries, keys and values by columns, the core head by head, the projection by rows.
+#include <algorithm>
 #include <utility>
 
 #include "workload/training/layers/blocks.h"
@@ -12,7 +13,7 @@ struct Core {
   std::int64_t batch = 0;  // sequences times heads
   std::int64_t queries = 0;
   std::int64_t keys = 0;
-  std::int64_t head = 0;  // of queries and keys; mean with the values' where they differ
+  std::int64_t head = 0;  // of queries and keys, and of values, or the larger of both sizes
   std::int64_t scores() const { return batch * queries * keys; }
 };
 
@@ -69,7 +70,7 @@ Projections latent_projections(const LayerShape& shape) {
   p.ring_values = heads * (key + latent.value_head);
   p.rotated = heads * latent.rotary_head + latent.rotary_head;
   p.saved_values = heads * (2 * key + 2 * latent.value_head) + latent.query_rank + latent.key_value_rank;
-  p.head = (key + latent.value_head) / 2;
+  p.head = std::max(key, latent.value_head);  // kernels pad the smaller
   return p;
 }
 
@@ -145,12 +146,18 @@ std::vector<Operator> weight_gradients_of(const LayerShape& shape, const std::ve
 }
 
 // Korthikanti et al. 2022, section 4.1: the products' input, queries, keys, values and the core's result; the scores'
-// softmax, and with dropout its result and mask. Flash attention keeps a sum for every query instead.
+// softmax, and with dropout its result and mask. Flash attention keeps a sum for every query instead, and where it does
+// not write its result as the projection takes it, that twice.
 void save_for_backward(const LayerShape& shape, const Projections& p, BlockProgram& block) {
   const std::int64_t width = shape.width();
-  block.saved = saved_around(shape) + shape.own_activations() * (shape.sequence_parallel ? 1 : 0) +
-                shape.activations() * (shape.sequence_parallel ? 0 : 1) +
-                Bytes(shape.tokens() * p.saved_values * width);
+  // The projection takes what the core has kept already, unless it takes another copy or one in fp8.
+  const std::int64_t result = shape.tokens() * p.output.k;
+  const bool is_flash = shape.attention == AttentionKind::kFlash;
+  block.saved = saved_around(shape) + shape.saved_input() + Bytes(shape.tokens() * p.saved_values * width);
+  if (shape.saved_width() < width)
+    block.saved += Bytes(result * shape.saved_width());
+  else if (is_flash && shape.attention_copy)
+    block.saved += Bytes(result * width);
   const Core whole{shape.micro_batch * shape.heads(), shape.rank_sequence(), shape.model->sequence, p.head};
   if (shape.attention == AttentionKind::kPlain)
     block.saved_scores = Bytes(whole.scores() * (width + (shape.dropout ? width + 1 : 0)));
@@ -164,7 +171,7 @@ void compute_again(const LayerShape& shape, const Projections& p, BlockProgram& 
   const std::int64_t width = shape.width();
   if (shape.modules.norm) {
     block.again.emplace_back(element_wise(ElementWiseKind::kNorm, shape.own_tokens() * shape.model->hidden, 2 * width));
-    block.saved_again += shape.sequence_parallel ? shape.own_activations() : shape.activations();
+    block.saved_again += shape.saved_input();
   }
   if (!shape.modules.up_projection) return;
   const LatentAttention& latent = *shape.model->latent;

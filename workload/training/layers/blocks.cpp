@@ -17,7 +17,12 @@ void ActionList::add(const std::vector<Operator>& operators) {
   open_.operators.insert(open_.operators.end(), operators.begin(), operators.end());
 }
 
-void ActionList::wait(Duration host) { open_.host += host; }
+void ActionList::synchronise() {
+  const std::string goes_on = open_.name;
+  open_.synchronises = true;
+  close();
+  open_.name = goes_on;
+}
 
 void ActionList::weight_gradient(const std::string& name, const std::vector<Operator>& operators,
                                  ParameterCount finishes, WeightGradients place) {
@@ -70,8 +75,7 @@ std::vector<Action> ActionList::take() && {
 }
 
 void ActionList::close() {
-  if (!open_.operators.empty() || open_.finishes.total() > 0 || open_.host > Duration::zero())
-    actions_.emplace_back(std::move(open_));
+  if (!open_.operators.empty() || open_.finishes.total() > 0) actions_.emplace_back(std::move(open_));
   open_ = {};
 }
 
@@ -84,11 +88,13 @@ Gemm linear(const LayerShape& shape, std::int64_t m, std::int64_t n, std::int64_
 
 namespace {
 
-// The operand of `columns` values a row that a product in fp8 casts; what a norm left is cast by its kernel.
+// The operand of `columns` values a row that a product in fp8 casts; what a norm left is cast by its kernel. The
+// transposed copy is for the gradient of the weights, which frozen ones do not have.
 void add_cast(const LayerShape& shape, const Gemm& product, std::int64_t columns, bool normalised,
               std::vector<Operator>& operators) {
-  const Bytes each = normalised ? shape.fp8.normalised : shape.fp8.operand;
-  if (!shape.computes_fp8() || each.count() == 0) return;
+  const Bytes both = normalised ? shape.fp8.normalised : shape.fp8.operand;
+  const Bytes each = shape.lora == nullptr ? both : both - size_of(Precision::kFp8);
+  if (!shape.computes_fp8() || each.count() <= 0) return;
   operators.emplace_back(element_wise(ElementWiseKind::kCast, product.batch * product.m * columns, each.count()));
 }
 
@@ -126,10 +132,10 @@ std::vector<Operator> input_gradient_of(const LayerShape& shape, const Gemm& pro
 }
 
 std::vector<Operator> weight_gradient_of(const LayerShape& shape, const Gemm& product) {
-  if (shape.lora == nullptr) return {weight_gradient(product)};
+  if (shape.lora == nullptr) return {weight_gradient(shape, product)};
   std::vector<Operator> operators;
   if (has_adapter(shape, product))
-    for (const Gemm& factor : adapter_of(shape, product)) operators.emplace_back(weight_gradient(factor));
+    for (const Gemm& factor : adapter_of(shape, product)) operators.emplace_back(weight_gradient(shape, factor));
   return operators;
 }
 
@@ -141,10 +147,19 @@ Trained trained_of(const LayerShape& shape, std::int64_t weights, const std::vec
   return result;
 }
 
-Gemm input_gradient(const Gemm& forward) { return {forward.m, forward.k, forward.n, forward.batch, forward.precision}; }
+Gemm input_gradient(const Gemm& forward) {
+  Gemm gradient{forward.m, forward.k, forward.n, forward.batch, forward.precision};
+  gradient.stage = ProductStage::kInputGradient;
+  gradient.grouped = forward.grouped;
+  return gradient;
+}
 
-Gemm weight_gradient(const Gemm& forward) {
-  return {forward.k, forward.n, forward.m, forward.batch, forward.precision};
+Gemm weight_gradient(const LayerShape& shape, const Gemm& forward) {
+  Gemm gradient{forward.k, forward.n, forward.m, forward.batch, forward.precision};
+  gradient.stage = ProductStage::kWeightGradient;
+  gradient.grouped = forward.grouped;
+  gradient.result = shape.accumulated;
+  return gradient;
 }
 
 ElementWise element_wise(ElementWiseKind kind, std::int64_t elements, std::int64_t bytes_each) {

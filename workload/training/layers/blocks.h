@@ -25,8 +25,8 @@ class ActionList {
   void compute(std::string name);
   void add(const Operator& op);
   void add(const std::vector<Operator>& operators);
-  // The device waits for its host.
-  void wait(Duration host);
+  // The host waits for what was added so far.
+  void synchronise();
   // Weight gradients whose parameters are complete with them.
   void weight_gradient(const std::string& name, const std::vector<Operator>& operators, ParameterCount finishes,
                        WeightGradients place);
@@ -65,11 +65,16 @@ struct LayerShape {
   KeptResults keep{};  // under full recomputation
   bool recompute_all = true;
   SelectiveKind selective = SelectiveKind::kScores;
-  std::optional<Bytes> loss;       // memory of a logit
+  std::optional<Bytes> loss;    // memory of a logit
+  bool attention_copy = false;  // as Footprint has them
+  Bytes weight_gradient{0};
+  RouterWeights router_weights = RouterWeights::kResults;
   const LoraSpec* lora = nullptr;  // weights are frozen but for its adapters
   Fp8Casts fp8;
-  Duration expert_host{};   // of a pass through a layer of experts
-  std::int64_t pieces = 1;  // that tensor-parallel communication and products beside it are cut into
+  std::int64_t router = 0;   // kernels that choose experts and put tokens in order
+  bool reads_sizes = false;  // the host reads how many tokens each expert gets
+  Bytes accumulated{0};      // traffic of a weight's gradient that its product adds up; none: kernels of their own do
+  std::int64_t pieces = 1;   // that tensor-parallel communication and products beside it are cut into
   RecomputeModules modules;
   // kBeside: of the products that a collective of the input gradient follows; the others' inline.
   WeightGradients weight_gradients = WeightGradients::kInline;
@@ -91,6 +96,12 @@ struct LayerShape {
   // Share of the vocabulary, padded so that all ranks have the same.
   std::int64_t vocab() const { return (model->vocab + tensor - 1) / tensor; }
   bool computes_fp8() const { return is_of_products_only(precision); }
+  // Bytes of a value of a product's input, as the backward pass finds it.
+  std::int64_t saved_width() const { return computes_fp8() && fp8.saved ? 1 : width(); }
+  // A product's input of all the rank's tokens, or of its own, kept for the backward pass.
+  Bytes saved_input() const {
+    return Bytes((sequence_parallel ? own_tokens() : tokens()) * model->hidden * saved_width());
+  }
   // Bytes of an all-gather of operands in the tensor group: activations of the rank's own tokens.
   Bytes gathered_operands() const {
     return computes_fp8() && fp8.gathers ? Bytes(own_tokens() * model->hidden) : own_activations();
@@ -127,7 +138,7 @@ BlockProgram prediction_block(const LayerShape& shape, bool copies_table);
 Gemm linear(const LayerShape& shape, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch = 1,
             Product product = Product::kOther);
 Gemm input_gradient(const Gemm& forward);
-Gemm weight_gradient(const Gemm& forward);
+Gemm weight_gradient(const LayerShape& shape, const Gemm& forward);
 // Operators of a linear layer with the casts of its operands and its adapters, and the gradients of its input and of
 // its trained weights.
 std::vector<Operator> forward_of(const LayerShape& shape, const Gemm& product);

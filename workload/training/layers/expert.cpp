@@ -38,6 +38,7 @@ Experts experts_of(const LayerShape& shape) {
   e.router = linear(shape, shape.own_tokens(), model.experts, model.hidden);
   e.up = linear(shape, each, products * e.ffn, model.hidden, e.local, Product::kUp);
   e.down = linear(shape, each, model.hidden, e.ffn, e.local, Product::kDown);
+  e.up.grouped = e.down.grouped = e.local > 1;
   e.shared_up = linear(shape, shape.tokens(), products * e.shared, model.hidden, 1, Product::kUp);
   e.shared_down = linear(shape, shape.tokens(), model.hidden, e.shared, 1, Product::kDown);
   return e;
@@ -56,8 +57,9 @@ ParameterCount parameters_of(const LayerShape& shape, const Experts& e) {
 
 Bytes rows_of(const LayerShape& shape, std::int64_t rows) { return Bytes(rows * shape.model->hidden * shape.width()); }
 
+// Rows are gathered by index, as those of an embedding are.
 ElementWise copy_rows(const LayerShape& shape, std::int64_t rows) {
-  return element_wise(ElementWiseKind::kCopy, rows * shape.model->hidden, 2 * shape.width());
+  return element_wise(ElementWiseKind::kEmbedding, rows * shape.model->hidden, 2 * shape.width());
 }
 
 ElementWise activation(const LayerShape& shape, std::int64_t values, bool backward) {
@@ -124,13 +126,26 @@ void add_shared(const LayerShape& shape, const Experts& e, bool backward, Action
   sum(shape.tensor, name + " sum", shape.own_activations(), actions);
 }
 
+// Small kernels over the scores of all experts: `kernels` of those that find the best of them and their probabilities,
+// and put the tokens in order. In DeepSeek-V3's profile (deepseek-ai/profile-data, train.json) they take 8 to 12 us
+// each for the scores of 4096 tokens for 256 experts, which is as much as H800 moves 24 bytes a score in.
+void add_routing(const LayerShape& shape, std::int64_t kernels, ActionList& actions) {
+  constexpr std::int64_t kPasses = 3;
+  const ElementWise scores = element_wise(ElementWiseKind::kCopy, shape.own_tokens() * shape.model->experts,
+                                          2 * kPasses * size_of(Precision::kFp32).count());
+  for (std::int64_t i = 0; i < kernels; ++i) actions.add(scores);
+}
+
 std::vector<Action> forward_of(const LayerShape& shape, const Experts& e) {
   const std::string name = kName;
   ActionList forward;
   forward.compute(name);
   add_norm(shape, forward);
   forward.add(e.router);
-  forward.wait(shape.expert_host);
+  // Between choosing experts and putting tokens in order the host reads how many go where.
+  add_routing(shape, shape.router - shape.router / 2, forward);
+  if (shape.reads_sizes) forward.synchronise();
+  add_routing(shape, shape.router / 2, forward);
   forward.add(copy_rows(shape, e.sent));
   exchange(shape, name + " dispatch", e, true, forward);
   if (overlaps_shared(shape, e)) add_shared(shape, e, false, forward);
@@ -148,15 +163,15 @@ std::vector<Action> forward_of(const LayerShape& shape, const Experts& e) {
 
 std::vector<Action> backward_of(const LayerShape& shape, const Experts& e, ParameterCount parameters) {
   const std::string name = kName;
-  std::vector<Operator> weights = {weight_gradient(e.up), weight_gradient(e.down), weight_gradient(e.router)};
+  std::vector<Operator> weights = {weight_gradient(shape, e.up), weight_gradient(shape, e.down),
+                                   weight_gradient(shape, e.router)};
   ActionList backward;
   backward.compute(name);
   add_residual_backward(shape, backward);
-  backward.wait(shape.expert_host);
   if (e.shared > 0) {
     if (!overlaps_shared(shape, e)) add_shared(shape, e, true, backward);
-    weights.emplace_back(weight_gradient(e.shared_up));
-    weights.emplace_back(weight_gradient(e.shared_down));
+    weights.emplace_back(weight_gradient(shape, e.shared_up));
+    weights.emplace_back(weight_gradient(shape, e.shared_down));
   }
   backward.add(copy_rows(shape, e.sent));
   exchange(shape, name + " combine", e, true, backward);
@@ -169,13 +184,40 @@ std::vector<Action> backward_of(const LayerShape& shape, const Experts& e, Param
   sum(shape.expert_tensor, name + " sum", rows_of(shape, e.received), backward);
   exchange(shape, name + " dispatch", e, false, backward);
   backward.add(copy_rows(shape, e.sent));
+  add_routing(shape, shape.router, backward);
   backward.add(input_gradient(e.router));
   add_norm_backward(shape, backward);
   return std::move(backward).take();
 }
 
-// Adds recomputed modules of a block: its norm, whose result has `normed` bytes, and the activation of `values`.
-void add_modules(const LayerShape& shape, Bytes normed, std::int64_t values, BlockProgram& block) {
+// Rows that experts take. Ranks that share experts keep them as they were gathered, too.
+Bytes kept_rows(const LayerShape& shape, const Experts& e) {
+  const bool gathers = shape.sequence_parallel && shape.expert_tensor > 1;
+  const Bytes taken = shape.saved_width() < shape.width() ? Bytes(e.rows * shape.model->hidden * shape.saved_width())
+                                                          : sent_rows(shape, e.rows, true);
+  return taken + (gathers ? rows_of(shape, e.rows) : Bytes(0));
+}
+
+// Values that the router's weights are multiplied with: results as they came back, or where experts give them if sums
+// come back, but for kernels of their own, which add up tokens where they are; or activations, unless one kernel gates
+// and weights them.
+Bytes kept_for_weights(const LayerShape& shape, const Experts& e) {
+  if (shape.router_weights == RouterWeights::kActivations)
+    return Bytes(shape.model->gated_mlp ? 0 : e.rows * e.ffn * shape.width());
+  switch (shape.dispatching.dispatch.kind) {
+    case DispatchKind::kCopies:
+      return Bytes(0);
+    case DispatchKind::kAllGather:
+      return rows_of(shape, e.rows);
+    default:
+      return rows_of(shape, e.sent);
+  }
+}
+
+// Adds recomputed modules of a block: its norm, whose result has `normed` bytes, and the activation of `values`, whose
+// result has `activated`.
+void add_modules(const LayerShape& shape, Bytes normed, std::int64_t values, std::int64_t activated,
+                 BlockProgram& block) {
   if (shape.modules.norm) {
     block.again.emplace_back(
         element_wise(ElementWiseKind::kNorm, shape.own_tokens() * shape.model->hidden, 2 * shape.width()));
@@ -184,8 +226,7 @@ void add_modules(const LayerShape& shape, Bytes normed, std::int64_t values, Blo
   if (shape.modules.activation) {
     block.again.emplace_back(activation(shape, values, false));
     const std::int64_t inputs = shape.model->gated_mlp ? 2 : 1;
-    block.saved_again +=
-        Bytes(values * (shape.width() + (shape.modules.fp8_inputs ? inputs * (shape.width() - 1) : 0)));
+    block.saved_again += Bytes(activated + (shape.modules.fp8_inputs ? values * inputs * (shape.width() - 1) : 0));
   }
 }
 
@@ -229,9 +270,9 @@ BlockProgram perceptron_block(const LayerShape& shape) {
   end_backward(shape, name, weights, block.parameters, backward);
   block.backward = std::move(backward).take();
 
-  block.saved = saved_around(shape) + (shape.sequence_parallel ? shape.own_activations() : shape.activations()) +
-                Bytes(values * (model.gated_mlp ? 3 : 2) * width);
-  add_modules(shape, shape.sequence_parallel ? shape.own_activations() : shape.activations(), values, block);
+  block.saved = saved_around(shape) + shape.saved_input() +
+                Bytes(values * ((model.gated_mlp ? 2 : 1) * width + shape.saved_width()));
+  add_modules(shape, shape.saved_input(), values, values * shape.saved_width(), block);
   return block;
 }
 
@@ -242,13 +283,15 @@ BlockProgram expert_block(const LayerShape& shape) {
   block.forward = forward_of(shape, e);
   block.backward = backward_of(shape, e, block.parameters);
   // Inputs of the router and of the experts, what the experts computed, and the same of shared ones.
-  const std::int64_t kept = shape.model->gated_mlp ? 3 : 2;
   const std::int64_t values = e.rows * e.ffn + shape.tokens() * e.shared;
-  // Kernels of their own read tokens where they are; others from rows that are put in order.
-  const bool copies = shape.dispatching.dispatch.kind == DispatchKind::kCopies;
-  block.saved = saved_around(shape) + shape.own_activations() + sent_rows(shape, e.rows, true) +
-                (copies ? Bytes(0) : rows_of(shape, e.sent)) + Bytes(values * kept * shape.width());
-  add_modules(shape, shape.own_activations(), values, block);
+  const Bytes made(values * (shape.model->gated_mlp ? 2 : 1) * shape.width()), down(values * shape.saved_width());
+  const Bytes weighted = kept_for_weights(shape, e);
+  block.saved = saved_around(shape) + shape.own_activations() + kept_rows(shape, e) + made + down + weighted;
+  const bool within = shape.router_weights == RouterWeights::kActivations;
+  add_modules(shape, shape.own_activations(), values, (down + (within ? weighted : Bytes(0))).count(), block);
+  for (std::vector<Action>* actions : {&block.forward, &block.backward})
+    for (Action& action : *actions)
+      if (auto* compute = std::get_if<Compute>(&action)) compute->of_varying_sizes = true;
   return block;
 }
 

@@ -5,6 +5,7 @@
 // cost.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,7 +14,9 @@
 
 #include "core/collective_kind.h"
 #include "core/units.h"
+#include "workload/graph/execution_graph.h"
 #include "workload/training/spec/operators.h"
+#include "workload/training/spec/software.h"
 
 namespace orrery::workload {
 
@@ -46,13 +49,21 @@ struct ParameterCount {
   bool operator==(const ParameterCount&) const = default;
 };
 
+// Cost of kernels one after the other, with what the host does for them.
 struct Cost {
   Duration time{};
   Flops flops;
   Bytes bytes;
+  HostWork host{};
+  Duration processor_bound{};  // of `time`: of kernels that need multiprocessors, rather than memory bandwidth
 
+  // A device that follows its host begins a kernel when the one before is done and the host has launched it.
   Cost operator+(const Cost& other) const {
-    return {saturating_add(time, other.time), flops + other.flops, bytes + other.bytes};
+    const HostWork both{saturating_add(host.launches, other.host.launches),
+                        std::max(saturating_add(host.span, other.time), saturating_add(host.launches, other.host.span)),
+                        host.synchronises || other.host.synchronises};
+    return {saturating_add(time, other.time), flops + other.flops, bytes + other.bytes, both,
+            saturating_add(processor_bound, other.processor_bound)};
   }
 };
 
@@ -63,7 +74,8 @@ struct Compute {
   bool weight_gradient = false;    // nothing of this pass waits for it but the exchange of gradients
   ParameterCount finishes{};       // backward: whose gradients are complete with it
   bool beside_collective = false;  // runs while the collective just before it does
-  Duration host{};                 // that it waits for the host, beside its operators
+  bool synchronises = false;       // the host waits for its end: it reads a result
+  bool of_varying_sizes = false;   // those of its operators differ from pass to pass, so that no graph holds them
   Cost cost{};                     // once priced: of these, and of adding up the gradients it finishes
 };
 
@@ -107,13 +119,14 @@ struct LayerProgram {
   std::int64_t frozen = 0;    // and those that are not
   Bytes saved{0};             // activations kept from the forward to the backward pass
   Bytes working{0};           // more than that while a pass runs
+  Bytes summed{0};            // of it, what a weight gradient holds until it is added up
 };
 
-// `taken`: multiprocessors that other kernels have, so that what computing bounds takes longer in proportion.
-Cost cost_of(const std::vector<Operator>& operators, const OperatorTimes& times, std::int64_t taken = 0);
+// `host`: who launches them, one kernel after the other, and pieces of a product in one call of the framework; null:
+// nobody takes time for it.
+Cost cost_of(const std::vector<Operator>& operators, const OperatorTimes& times, const HostSpec* host = nullptr);
 
-// The layer with its costs. `accumulation`: memory traffic of adding up the gradient of one parameter, where no GEMM
-// does it. `taken` as in cost_of().
-LayerProgram price(LayerProgram layer, Bytes accumulation, const OperatorTimes& times, std::int64_t taken = 0);
+// The layer with its costs on the software: with the memory traffic of adding up gradients, where no GEMM does it.
+LayerProgram price(LayerProgram layer, const SoftwareSpec& software, const OperatorTimes& times);
 
 }  // namespace orrery::workload

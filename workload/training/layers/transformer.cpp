@@ -207,6 +207,7 @@ std::vector<Action> in_pieces(std::vector<Action> actions, std::int64_t pieces) 
       std::get<Collective>(cut.back()).beside_next = true;
       const Gemm product = std::get<Gemm>(*first);
       Compute head{compute->name, std::vector<Operator>(operators.begin(), first)};
+      head.of_varying_sizes = compute->of_varying_sizes;
       const std::vector<Operator> most = pieces_of(product, pieces, pieces - 1);
       head.operators.insert(head.operators.end(), most.begin(), most.end());
       cut.emplace_back(std::move(head));
@@ -224,6 +225,8 @@ std::vector<Action> in_pieces(std::vector<Action> actions, std::int64_t pieces) 
     const Gemm product = *last;
     operators.back() = pieces_of(product, pieces, 1).front();
     Compute tail{compute->name, pieces_of(product, pieces, pieces - 1)};
+    tail.of_varying_sizes = compute->of_varying_sizes;
+    tail.synchronises = std::exchange(compute->synchronises, false);
     std::swap(tail.finishes, compute->finishes);
     cut.push_back(std::move(action));
     std::get<Collective>(actions[++i]).beside_next = true;
@@ -257,10 +260,15 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
   shape.keep = training.keep;
   shape.recompute_all = training.software.recompute_all;
   shape.selective = training.software.selective;
-  shape.loss = training.software.memory_loss;
+  shape.loss = training.software.footprint.loss;
+  shape.attention_copy = training.software.footprint.attention_copy;
+  shape.router_weights = training.software.footprint.router_weights;
+  shape.weight_gradient = training.software.footprint.weight_gradient;
   if (training.lora) shape.lora = &*training.lora;
   shape.fp8 = training.software.fp8;
-  shape.expert_host = training.software.expert_host;
+  shape.router = training.software.host.router;
+  shape.reads_sizes = training.software.host.reads_sizes;
+  if (training.software.accumulation.count() == 0) shape.accumulated = size_of(training.software.gradients) * 2;
   const bool in_pieces = training.software.overlap_tensor == TensorOverlap::kPieces && shape.sequence_parallel;
   if (in_pieces && shape.tensor <= kMostPieces) shape.pieces = shape.tensor;
   shape.modules = training.recompute_modules;
@@ -310,7 +318,7 @@ LayerProgram patch_embedding(const LayerShape& shape) {
 
   ActionList backward = embedding_backward(shape);
   const std::vector<Operator> weights = {element_wise(ElementWiseKind::kAdd, values, shape.width()),
-                                         weight_gradient(product)};
+                                         weight_gradient(shape, product)};
   backward.weight_gradient("embedding weights", weights, layer.parameters, shape.other_weight_gradients());
   layer.backward = std::move(backward).take();
   layer.saved =
@@ -338,7 +346,7 @@ LayerProgram classifier(const LayerShape& shape) {
   backward.compute("head");
   backward.add(element_wise(ElementWiseKind::kLoss, scores, 8));
   backward.add(input_gradient(product));
-  backward.weight_gradient("head weights", {weight_gradient(product)}, layer.parameters,
+  backward.weight_gradient("head weights", {weight_gradient(shape, product)}, layer.parameters,
                            shape.other_weight_gradients());
   add_norm_backward(shape, backward);
   layer.backward = std::move(backward).take();
@@ -392,6 +400,17 @@ std::vector<BlockProgram> blocks_of_layer(const LayerShape& shape, bool has_expe
   return blocks;
 }
 
+// Weights of the layer's largest product, of all experts of the rank.
+std::int64_t largest_weights(const std::vector<Action>& forward) {
+  std::int64_t most = 0;
+  for (const Action& action : forward)
+    if (const auto* compute = std::get_if<Compute>(&action))
+      for (const Operator& op : compute->operators)
+        if (const auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr && gemm->product != Product::kOther)
+          most = std::max(most, gemm->batch * gemm->n * gemm->k);
+  return most;
+}
+
 LayerProgram layer_of(const LayerShape& shape, std::vector<BlockProgram> blocks) {
   LayerProgram layer;
   layer.name = "layer";
@@ -420,6 +439,8 @@ LayerProgram layer_of(const LayerShape& shape, std::vector<BlockProgram> blocks)
     layer.recompute = std::move(kept.again);
     keep(layer, shape.own_activations() + kept.bytes);
   }
+  if (shape.lora == nullptr) layer.summed = shape.weight_gradient * largest_weights(layer.forward);
+  layer.working += layer.summed;
   for (std::vector<Action>* actions : {&layer.forward, &layer.recompute, &layer.backward})
     *actions = in_pieces(std::move(*actions), shape.pieces);
   return layer;

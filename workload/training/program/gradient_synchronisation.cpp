@@ -160,9 +160,10 @@ NodeId GradientSynchronisation::exchange(const ReplicaGroups& groups, std::int64
   const Bytes bytes = size_of(training_.software.gradients) * parameters;
   const Bytes prepared = training_.software.reduction * parameters;
   if (prepared.count() > 0)
-    after.assign(1,
-                 writer_.compute_beside("gradients prepared",
-                                        cost_of({ElementWise{ElementWiseKind::kAccumulate, prepared}}, times_), after));
+    after.assign(1, writer_.compute_beside("gradients prepared",
+                                           cost_of({ElementWise{ElementWiseKind::kAccumulate, prepared}}, times_,
+                                                   &training_.software.host),
+                                           after));
   NodeId node{};
   if (groups.shards > 1) {
     node = writer_.collective_beside(kName, groups.shard, CollectiveKind::kReduceScatter, bytes, after);

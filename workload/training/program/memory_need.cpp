@@ -16,8 +16,8 @@ Bytes optimizer_state(Precision precision) {
 }
 
 std::string_view name_of(MemoryUse use) {
-  constexpr std::array<std::string_view, 5> kNames = {"parameters", "gradients", "optimizer", "activations",
-                                                      "communication"};
+  constexpr std::array<std::string_view, kMemoryUseCount> kNames = {"parameters",  "gradients",     "optimizer",
+                                                                    "activations", "communication", "workspaces"};
   return kNames[static_cast<std::size_t>(use)];
 }
 
@@ -30,7 +30,55 @@ Bytes MemoryNeed::total() const {
 namespace {
 
 Bytes reserve_of(const SoftwareSpec& software, Bytes need) {
-  return software.memory_reserve + Bytes(std::llround(software.memory_fragments * static_cast<double>(need.count())));
+  const Footprint& footprint = software.footprint;
+  return footprint.reserve + Bytes(std::llround(footprint.fragments * static_cast<double>(need.count())));
+}
+
+bool has_experts(const StageRequest& request) { return parameters_of(request).expert > 0; }
+
+// Workspaces of the framework's own products are there for each of two threads.
+Bytes workspaces_of(const StageRequest& request) {
+  const Footprint& footprint = request.training->software.footprint;
+  const std::int64_t modules =
+      (request.in_pieces ? footprint.pieces : 1) + (has_experts(request) ? footprint.grouped : 0);
+  return footprint.workspaces.products * 2 + footprint.workspaces.modules * modules + request.buffer;
+}
+
+std::int64_t weights_of(const StageLayer& layer) { return layer.layer->parameters.total() + layer.layer->frozen; }
+
+// Weights of layers: of all together and of the largest.
+struct LayerWeights {
+  std::int64_t all = 0;
+  std::int64_t largest = 0;
+
+  void add(std::int64_t weights) {
+    all += weights;
+    largest = std::max(largest, weights);
+  }
+};
+
+// Copies in fp8 beside weights that the optimizer updates stand beside those of all products but the head.
+Bytes fp8_copies(const TrainingSpec& training, std::int64_t weights) {
+  const Fp8Casts& fp8 = training.software.fp8;
+  return is_of_products_only(training.precision) && !fp8.parameters ? fp8.copies * weights : Bytes(0);
+}
+
+// Activations that a stage holds of its neighbours.
+Bytes received_of(const StageRequest& request) {
+  const TrainingSpec& training = *request.training;
+  if (training.parallel.pipeline() == 1) return Bytes(0);
+  const std::int64_t times = training.schedule == ScheduleKind::kInterleaved ? 2 : 1;
+  return request.boundary * (training.software.footprint.received * times);
+}
+
+// What is there at the peak of activations beside what layers keep: the mask, and gradients of logits whose weight
+// gradients are put off, with one weight gradient. No more are put off than the step has micro-batches.
+Bytes beside_layers(const StageRequest& request) {
+  const Footprint& footprint = request.training->software.footprint;
+  Bytes bytes = footprint.attention_mask ? request.mask : Bytes(0);
+  const std::int64_t heads = std::min(footprint.deferred_heads, request.training->chunk_micro_batches());
+  if (heads > 0) bytes += request.logits * heads + request.head;
+  return bytes;
 }
 
 }  // namespace
@@ -42,10 +90,12 @@ MemoryNeed memory_need(const StageRequest& request) {
   const ParameterCount parameters = parameters_of(request);
   const std::int64_t all = parameters.total();
   const std::int64_t shared = updated_parameters(parameters, groups);
-  std::int64_t largest = 0;
+  LayerWeights layers, copied;
   for (const auto& chunk : request.chunks)
-    for (const StageLayer& layer : chunk)
-      largest = std::max(largest, layer.layer->parameters.total() + layer.layer->frozen);
+    for (const StageLayer& layer : chunk) {
+      layers.add(weights_of(layer));
+      if (layer.number >= 0) copied.add(weights_of(layer));
+    }
   const Bytes weight = training.parameter_size();
   const Bytes gradient = size_of(training.software.gradients);
 
@@ -56,22 +106,29 @@ MemoryNeed memory_need(const StageRequest& request) {
 
   MemoryNeed need;
   const bool keeps = training.keeps_gathered();
+  const bool shares = groups.dense.shards > 1 || groups.expert.shards > 1;
+  const bool gathers = zero == 3 && shares && !keeps;  // layer by layer, in every pass
   const std::int64_t shards = zero == 3 && !keeps ? groups.dense.shards : 1;
   const std::int64_t frozen = (frozen_of(request) + shards - 1) / shards;
   need[MemoryUse::kParameters] = weight * (((zero == 3 ? shared : 0) + (zero < 3 || keeps ? all : 0)) * versions) +
-                                 request.tables + training.gathered_parameter_size() * frozen;
+                                 request.tables + training.gathered_parameter_size() * frozen +
+                                 fp8_copies(training, gathers ? 0 : copied.all);
   need[MemoryUse::kGradients] = gradient * (zero >= 2 && !keeps ? shared : all);
   const bool elsewhere = training.parallel.exchange == ExchangeKind::kParameterServer;
   need[MemoryUse::kOptimizer] = elsewhere ? Bytes(0) : optimizer_state(training.precision) * (zero >= 1 ? shared : all);
-  need[MemoryUse::kActivations] = peak_activations(request);
-  // Under ZeRO 3 the layer that is computed and the next one are there in full, and the gradients of one. Under ZeRO 2
-  // a bucket or a layer of gradients is under way.
-  const bool shares = groups.dense.shards > 1 || groups.expert.shards > 1;
-  if (zero == 3 && shares && !keeps) need[MemoryUse::kCommunication] = weight * (2 * largest) + gradient * largest;
+  if (training.software.footprint.gradient_copy && !elsewhere && gradient < Bytes(4))
+    need.step = Bytes(4) * (zero >= 1 ? shared : all);
+  need[MemoryUse::kActivations] = std::max(peak_activations(request) + beside_layers(request), need.step);
+  need[MemoryUse::kWorkspaces] = workspaces_of(request);
+  // Under ZeRO 3 the layer that is computed and the next one are there in full, and the gradients of one; weights are
+  // cast to fp8 once they are gathered, and copies go with them. Under ZeRO 2 a bucket or a layer of gradients is under
+  // way.
+  if (gathers)
+    need.passing = weight * (2 * layers.largest) + gradient * layers.largest + fp8_copies(training, 2 * copied.largest);
   if (zero == 2 && shares)
-    need[MemoryUse::kCommunication] = training.exchanges_layers()
-                                          ? gradient * largest
-                                          : std::min(gradient * all, std::max(training.software.bucket, gradient));
+    need.passing = training.exchanges_layers() ? gradient * layers.largest
+                                               : std::min(gradient * all, std::max(training.software.bucket, gradient));
+  need[MemoryUse::kCommunication] = need.passing + received_of(request);
   need.reserve = reserve_of(training.software, need.total());
   return need;
 }
@@ -92,7 +149,8 @@ PassMemory pass_memory(std::span<const StageLayer> chunk, const Pass& pass) {
   for (const StageLayer& layer : chunk) {
     const bool stays = puts_off && !layer.layer->recompute.empty();
     saved += layer.layer->saved;
-    if (stays) again += layer.layer->working;
+    if (stays) again += layer.layer->working - layer.layer->summed;
+    if (stays || pass.kind == PassKind::kWeight) working = std::max(working, layer.layer->summed);
     if (!stays && pass.kind != PassKind::kWeight) working = std::max(working, layer.layer->working);
   }
   switch (pass.kind) {
@@ -101,7 +159,7 @@ PassMemory pass_memory(std::span<const StageLayer> chunk, const Pass& pass) {
     case PassKind::kBackward:
       return {again + working, puts_off ? working : working + saved};
     case PassKind::kWeight:
-      return {Bytes(0), again + saved};
+      return {working, working + again + saved};
   }
   ORRERY_ASSERT(false);
 }

@@ -18,11 +18,12 @@ enum class MemoryUse : std::uint8_t {
   kParameters,
   kGradients,
   kOptimizer,      // master copy and both moments of Adam, in fp32
-  kActivations,    // between the forward and the backward pass, at their peak
-  kCommunication,  // parameters gathered from others (ZeRO 3), buckets under way
+  kActivations,    // between the forward and the backward pass, at their peak; or MemoryNeed::step if that is more
+  kCommunication,  // parameters gathered from others (ZeRO 3), buckets under way, activations of neighbouring stages
+  kWorkspaces,     // that libraries take from the framework's allocator, and buffers that stay
 };
 
-inline constexpr std::size_t kMemoryUseCount = 5;
+inline constexpr std::size_t kMemoryUseCount = 6;
 
 std::string_view name_of(MemoryUse use);  // "parameters", ...
 
@@ -32,11 +33,16 @@ Bytes optimizer_state(Precision precision);
 
 struct MemoryNeed {
   std::array<Bytes, kMemoryUseCount> by{};
+  Bytes passing{0};  // of communication: what is there while layers are computed alone
+  Bytes step{0};     // copies of gradients during the optimizer's step, when no activations are there
   Bytes reserve{0};  // beside these: libraries and the allocator
 
   Bytes& operator[](MemoryUse use) { return by[static_cast<std::size_t>(use)]; }
   Bytes operator[](MemoryUse use) const { return by[static_cast<std::size_t>(use)]; }
   Bytes total() const;
+  // Bytes behind the optimizer's step, before activations of the next one come: `memory_allocated` of PyTorch, where
+  // the software's footprint has what its libraries take.
+  Bytes rest() const { return standing() - passing + step; }
   // Memory that the device's tools show; the allocator gives back some of it before it fails.
   Bytes in_use() const { return total() + reserve; }
   // All but activations: there from beginning to end.

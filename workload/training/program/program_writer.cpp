@@ -36,16 +36,29 @@ NodeId ProgramWriter::collective(std::string_view name, GroupFamily family, Coll
   return node;
 }
 
+NodeId ProgramWriter::host(std::string_view name, Duration time, bool synchronises) {
+  const GraphNode node{
+      .kind = NodeKind::kHostCompute, .duration = time, .host = HostWork{.synchronises = synchronises}};
+  tail_.assign(1, write(name, node, tail_));
+  return tail_.front();
+}
+
 NodeId ProgramWriter::compute_beside(std::string_view name, const Cost& cost, const Nodes& after) {
   if (cost.time == Duration::zero()) return write(name, {}, after);
-  return write(name, {.kind = NodeKind::kCompute, .duration = cost.time, .flops = cost.flops, .bytes = cost.bytes},
-               after);
+  GraphNode node{.kind = NodeKind::kCompute, .duration = cost.time, .flops = cost.flops, .bytes = cost.bytes};
+  if (cost.host.launches > Duration::zero()) node.host = cost.host;
+  const Int128 bound = Int128{cost.processor_bound.count()} * kWholeShare / cost.time.count();
+  node.processor_bound = static_cast<std::uint32_t>(bound);
+  return write(name, node, after);
 }
 
 NodeId ProgramWriter::collective_beside(std::string_view name, GroupFamily family, CollectiveKind kind, Bytes bytes,
                                         const Nodes& after) {
-  return write(name, {.kind = NodeKind::kCollective, .bytes = bytes, .collective = kind, .slot = slot_of(family)},
-               after);
+  HostWork host = launch_of(family);
+  host.synchronises = kind == CollectiveKind::kBarrier;
+  return write(
+      name, {.kind = NodeKind::kCollective, .bytes = bytes, .collective = kind, .slot = slot_of(family), .host = host},
+      after);
 }
 
 NodeId ProgramWriter::send_beside(std::string_view name, Peer peer, Bytes bytes, std::int64_t tag, const Nodes& after) {
@@ -131,7 +144,21 @@ std::uint32_t ProgramWriter::slot_of(Peer peer) { return position_in(peers_, pee
 
 GraphNode ProgramWriter::transfer(NodeKind kind, Peer peer, Bytes bytes, std::int64_t tag) {
   tags_.push_back(tag);
-  return {.kind = kind, .bytes = bytes, .slot = slot_of(peer)};
+  return {.kind = kind, .bytes = bytes, .slot = slot_of(peer), .host = launch_of(peer)};
+}
+
+// Graphs of kernels of constant sizes hold the collectives and messages between them.
+HostWork ProgramWriter::launch_of_communication(bool is_within_layers) const {
+  const bool is_captured = host_.graphs == GraphScope::kDense && is_within_layers;
+  return {is_captured ? Duration::zero() : host_.launch_alone() * host_.communication};
+}
+
+HostWork ProgramWriter::launch_of(GroupFamily family) const {
+  return launch_of_communication(family == GroupFamily::kTensor || family == GroupFamily::kContext);
+}
+
+HostWork ProgramWriter::launch_of(Peer peer) const {
+  return launch_of_communication(peer.kind == PeerKind::kNextContext || peer.kind == PeerKind::kPreviousContext);
 }
 
 }  // namespace orrery::workload

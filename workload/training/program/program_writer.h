@@ -20,6 +20,10 @@ class ProgramWriter {
  public:
   using Nodes = std::vector<NodeId>;
 
+  ProgramWriter() = default;
+  // The host takes time to launch what is communicated, too.
+  explicit ProgramWriter(const HostSpec& host) : host_(host) {}
+
   // Nodes that the next node in line waits for.
   const Nodes& tail() const { return tail_; }
   void set_tail(Nodes nodes) { tail_ = std::move(nodes); }
@@ -35,6 +39,8 @@ class ProgramWriter {
   // In line: waits for the tail, and is the tail from then on. Work of no time and no size is written too.
   NodeId compute(std::string_view name, const Cost& cost);
   NodeId collective(std::string_view name, GroupFamily family, CollectiveKind kind, Bytes bytes);
+  // Work of the host itself. One that synchronises launches nothing that comes behind the node before that is done.
+  NodeId host(std::string_view name, Duration time, bool synchronises);
   // Beside: waits for `after`, and the tail stays as it is.
   NodeId compute_beside(std::string_view name, const Cost& cost, const Nodes& after);
   NodeId collective_beside(std::string_view name, GroupFamily family, CollectiveKind kind, Bytes bytes,
@@ -66,7 +72,11 @@ class ProgramWriter {
   std::uint32_t slot_of(GroupFamily family);
   std::uint32_t slot_of(Peer peer);
   GraphNode transfer(NodeKind kind, Peer peer, Bytes bytes, std::int64_t tag);
+  HostWork launch_of_communication(bool is_within_layers) const;
+  HostWork launch_of(GroupFamily family) const;
+  HostWork launch_of(Peer peer) const;
 
+  HostSpec host_;
   GraphBuilder graph_;
   std::uint32_t count_ = 0;
   std::uint32_t written_out_size_ = 0;

@@ -135,6 +135,27 @@ std::vector<Communicator> RankGrid::groups(GroupFamily family) const {
   return groups;
 }
 
+std::int64_t RankGrid::block_of(GroupFamily family, std::int64_t most) const {
+  const std::int64_t size = group_size(family);
+  if (size == 1 || size > most) return 0;
+  if (family == GroupFamily::kTensor && strides_[kT] == 1) return size;
+  std::vector<std::int64_t> first(static_cast<std::size_t>(group_count(family)), -1), last(first);
+  std::int64_t longest = 0;
+  for (std::int64_t rank = 0; rank < ranks(); ++rank) {
+    const auto group = static_cast<std::size_t>(group_of(family, place(rank)));
+    if (first[group] < 0) first[group] = rank;
+    last[group] = rank;
+    longest = std::max(longest, rank - first[group] + 1);
+    if (longest > most) return 0;
+  }
+  for (std::int64_t block = longest; block <= most; ++block) {
+    std::size_t whole = 0;
+    while (whole < first.size() && first[whole] / block == last[whole] / block) ++whole;
+    if (whole == first.size()) return block;
+  }
+  return 0;
+}
+
 RankId RankGrid::peer(const Peer& peer, const Place& place) const {
   Place other = place;
   const auto shift = [&](std::size_t dimension, std::int64_t by) {

@@ -38,6 +38,10 @@ class RankGrid {
   // The groups of a family with their members in ascending order, called "tensor0", ...
   std::vector<Communicator> groups(GroupFamily family) const;
 
+  // The least number of ranks, at most `most`, in blocks of which, one behind the other from rank 0 on, every group of the
+  // family is whole. 0: there is no such number, or a group is one rank.
+  std::int64_t block_of(GroupFamily family, std::int64_t most) const;
+
   // The rank that `kind` means for a rank at `place`; kServer: the server's.
   RankId peer(const Peer& peer, const Place& place) const;
 

@@ -112,8 +112,7 @@ class LayerWriter {
   }
 
   void write(const StageUnit& unit) {
-    const bool is_alone = unit.lane == 0 || unit.layer->beside_another == nullptr;
-    const LayerProgram& layer = is_alone ? *unit.layer->layer : *unit.layer->beside_another;
+    const LayerProgram& layer = *unit.layer->layer;
     if (unit.pass.kind == PassKind::kForward) return write(unit, layer.forward, Direction::kForward);
     if (unit.pass.kind == PassKind::kBackward) write(unit, layer.recompute, Direction::kRecompute);
     write(unit, layer.backward, Direction::kBackward);
@@ -338,11 +337,19 @@ class StageBuilder {
     if (parallel_.exchange == ExchangeKind::kParameterServer) return gradients_.pull(parameters_);
     exchange_tied();
     const Bytes traffic = optimizer_traffic(request_);
-    if (traffic.count() > 0)
-      writer_.compute("optimizer", cost_of({ElementWise{ElementWiseKind::kOptimizer, traffic}}, times_));
+    if (traffic.count() > 0) write_optimizer(traffic);
     gathers_.after_optimizer(parameters_);
-    if (training_.software.step > Duration::zero())
-      writer_.join(writer_.host_beside("step", training_.software.step, writer_.tail()));
+    if (training_.software.step > Duration::zero()) writer_.host("step", training_.software.step, is_read());
+  }
+
+  // At the end of a step the host waits for the device, to read the loss and the norm of the gradients.
+  bool is_read() const { return training_.is_flushed(); }
+
+  void write_optimizer(Bytes traffic) {
+    const HostSpec& host = training_.software.host;
+    Cost cost = cost_of({ElementWise{ElementWiseKind::kOptimizer, traffic}}, times_, &host);
+    cost.host.synchronises = is_read();
+    writer_.compute("optimizer", cost);
   }
 
   // The first and the last stage add up the gradients of the embedding they share.
@@ -359,7 +366,7 @@ class StageBuilder {
   const Parallelism& parallel_ = training_.parallel;
   const ExchangeGroups groups_ = exchange_groups(parallel_, request_.group_sizes);
   const ParameterCount parameters_ = parameters_of(request_);
-  ProgramWriter writer_;
+  ProgramWriter writer_{training_.software.host};
   GradientSynchronisation gradients_{training_, groups_, times_, writer_};
   InputPipeline input_{request_, writer_};
   ParameterGathers gathers_{training_, request_.stage, groups_, writer_};

@@ -56,8 +56,6 @@ struct StageProgram {
 struct StageLayer {
   const LayerProgram* layer = nullptr;  // outlives the building
   std::int64_t number = -1;             // of the transformer layer; none of others
-  // The same where a pass runs beside another, whose communication takes multiprocessors; null: no other.
-  const LayerProgram* beside_another = nullptr;
 };
 
 // True if a pass of this kind performs an action of a layer; `splits` as in Pass.
@@ -77,6 +75,11 @@ struct StageRequest {
   bool gathers_boundary = false;  // and the tensor group gathers them
   std::int64_t tied = 0;          // parameters that the first and the last stage both hold
   Bytes tables;                   // embedding tables that no exchange and no optimizer touches
+  bool in_pieces = false;         // tensor-parallel products are cut into pieces
+  Bytes buffer;                   // that stays: Footprint::buffer
+  Bytes mask;                     // of a micro-batch's queries and keys, a byte each
+  Bytes logits;                   // of a micro-batch, where the stage has the head
+  Bytes head;                     // weights of the head, the same
   bool repeats = false;           // passes that are like one before them are repetitions of it
 };
 

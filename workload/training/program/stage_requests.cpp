@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "workload/training/program/stage_requests.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -57,17 +58,10 @@ class StageRequests::ModelLayers {
     return training_.recompute_layers == 0 || layer < training_.recompute_layers;
   }
 
-  // Beside another pass the kernels that dispatch tokens take multiprocessors.
   StageLayer stage_layer(Kind kind, std::size_t load, std::int64_t number, bool recomputes = true) {
-    const std::int64_t taken = training_.overlaps() ? training_.experts.dispatch.processors : 0;
-    return {priced(kind, load, 0, recomputes), number, taken > 0 ? priced(kind, load, taken, recomputes) : nullptr};
-  }
-
-  const LayerProgram* priced(Kind kind, std::size_t load, std::int64_t taken, bool recomputes) {
-    const auto [known, added] = transformer_.try_emplace({kind, load, taken, recomputes});
-    if (added)
-      known->second = price(program(kind, loads_[load], recomputes), training_.software.accumulation, times_, taken);
-    return &known->second;
+    const auto [known, added] = transformer_.try_emplace({kind, load, recomputes});
+    if (added) known->second = price(program(kind, loads_[load], recomputes), training_.software, times_);
+    return {&known->second, number};
   }
 
   LayerProgram program(Kind kind, double load, bool recomputes) const {
@@ -96,7 +90,7 @@ class StageRequests::ModelLayers {
     const std::int64_t batch = training_.micro_batch;
     if (others_.empty()) {
       const std::vector<LayerProgram> layers = sample_layers(training_, batch, training_.parallel.data());
-      for (const LayerProgram& layer : layers) others_.push_back(price(layer, training_.software.accumulation, times_));
+      for (const LayerProgram& layer : layers) others_.push_back(price(layer, training_.software, times_));
     }
     std::vector<StageLayer> layers;
     for (const LayerProgram& layer : others_)
@@ -108,11 +102,36 @@ class StageRequests::ModelLayers {
   const OperatorTimes& times_;
   const std::vector<double> loads_;
   const std::vector<std::int64_t> stages_;
-  std::map<std::tuple<Kind, std::size_t, std::int64_t, bool>, LayerProgram> transformer_;
+  std::map<std::tuple<Kind, std::size_t, bool>, LayerProgram> transformer_;
   std::vector<LayerProgram> others_;
 };
 
 namespace {
+
+// The largest use of the buffer that a stage keeps.
+Bytes shared_buffer(const LayerShape& shape, SharedBuffer kind, bool has_head, bool has_experts) {
+  if (kind == SharedBuffer::kNone) return Bytes(0);
+  Bytes most = shape.sequence_parallel && has_head ? shape.activations() : Bytes(0);
+  if (has_experts && shape.dispatching.dispatch.kind == DispatchKind::kAllGather)
+    most = std::max(most, shape.own_activations() * (shape.expert * shape.expert_tensor));
+  if (kind == SharedBuffer::kScores && shape.attention == AttentionKind::kPlain)
+    most = std::max(
+        most, Bytes(shape.micro_batch * shape.heads() * shape.rank_sequence() * shape.model->sequence * shape.width()));
+  return most;
+}
+
+// Sizes of what a stage of a transformer holds beside its layers.
+void add_held(const TrainingSpec& training, const LayerShape& shape, StageRequest& request) {
+  const std::int64_t last = is_v_shaped(training.schedule) ? 0 : training.parallel.depth() - 1;
+  const bool has_head = request.stage == last && shape.model->has_ends();
+  request.in_pieces = shape.pieces > 1;
+  request.mask = Bytes(shape.micro_batch * shape.rank_sequence() * shape.model->sequence);
+  request.buffer =
+      shared_buffer(shape, training.software.footprint.buffer, has_head, parameters_of(request).expert > 0);
+  if (!has_head || shape.model->vocab == 0) return;
+  request.logits = Bytes(shape.micro_batch * shape.model->predicted() / shape.context * shape.vocab() * shape.width());
+  request.head = Bytes(shape.vocab() * shape.model->hidden * shape.width());
+}
 
 StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, std::uint32_t stage,
                            std::vector<std::vector<StageLayer>> chunks) {
@@ -129,6 +148,7 @@ StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, s
     request.gathers_boundary = splits && !shape.sequence_parallel;
     request.boundary = splits ? ceil_div(shape.activations(), shape.tensor) : shape.own_activations();
     if (training.model_ties_stages()) request.tied = shape.vocab() * model->hidden;
+    add_held(training, shape, request);
   }
   return request;
 }

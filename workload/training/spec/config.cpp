@@ -130,6 +130,7 @@ void read_parallel(Section& section, std::int64_t devices, TrainingSpec& trainin
 }
 
 void read_dispatching(Section& section, TrainingSpec& training) {
+  training.experts.has_chosen_dispatch = section.has("dispatch");
   section.section_or(
       "dispatch", "all-to-all", "how tokens go to their experts and back; `orrery list dispatch` names the libraries",
       [&](Section& s) { training.experts.dispatch = read_dispatch(s); }, "dispatch");
@@ -355,6 +356,12 @@ TrainingSpec read_training(Section& section, Architecture architecture, std::int
       [&](Section& s) { training.software = read_software(s); }, "software",
       "by the device's architecture; dlrm-2021 for DLRM, pytorch-2021 for others that are no transformers");
   override_software(section, training.software);
+  section.takes("deterministic", training.deterministic,
+                "whether kernels give the same bits every time, for which their workspaces are larger or smaller "
+                "(`software.footprint.deterministic`); what it costs in time is not modelled");
+  training.software.footprint.settle(architecture, training.deterministic);
+  if (training.software.footprint.workspaces.products == Bytes(0))
+    section.idle("deterministic", "the software names no workspace that it changes on these devices");
   read_steps(section, training);
   return training;
 }

@@ -23,7 +23,8 @@ Flops work(const ElementWise&) { return Flops(0); }
 Bytes traffic(const Gemm& gemm) {
   const std::int64_t a = gemm.stored_a > 0 ? gemm.stored_a : gemm.m * gemm.k;
   const std::int64_t c = gemm.stored_c > 0 ? gemm.stored_c : gemm.m * gemm.n;
-  return (size_of(gemm.precision) * (a + gemm.k * gemm.n) + result_size(gemm.precision) * c) * gemm.batch;
+  const Bytes result = gemm.result.count() > 0 ? gemm.result : result_size(gemm.precision);
+  return (size_of(gemm.precision) * (a + gemm.k * gemm.n) + result * c) * gemm.batch;
 }
 
 // Forward: queries, keys, values in, result out. Backward: those and the result's gradient in, three gradients out.
@@ -41,6 +42,11 @@ std::string_view name_of(ElementWiseKind kind) {
   constexpr std::array<std::string_view, 11> kNames = {
       "norm", "rotary", "activation", "add", "embedding", "softmax", "loss", "optimizer", "accumulate", "copy", "cast"};
   return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view name_of(ProductStage stage) {
+  constexpr std::array<std::string_view, 3> kNames = {"forward", "input gradient", "weight gradient"};
+  return kNames[static_cast<std::size_t>(stage)];
 }
 
 std::string_view kind_of(const Operator& op) {

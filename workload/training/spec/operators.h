@@ -21,6 +21,11 @@ enum class Product : std::uint8_t { kOther, kQkv, kProjection, kUp, kDown };
 // and a scale for every 16.
 enum class Scaling : std::uint8_t { kTensor, kBlock, kNvfp4 };
 
+// Stage of a linear layer that a product computes: its result, the gradient of its input, or that of its weights, whose
+// operands both lie along the dimension that is summed over (BLAS: TN, NN, NT).
+enum class ProductStage : std::uint8_t { kForward, kInputGradient, kWeightGradient };
+std::string_view name_of(ProductStage stage);  // "forward", "input gradient", "weight gradient"
+
 // `batch` products C[m][n] = A[m][k] * B[k][n]. Operands and result are of `precision`, but those of fp8 and int8
 // products are two bytes wide where they meet the rest of the model: the result.
 struct Gemm {
@@ -37,6 +42,11 @@ struct Gemm {
   std::int64_t stored_c = 0;
   Product product = Product::kOther;
   Scaling scaling = Scaling::kTensor;  // of fp8 operands
+  ProductStage stage = ProductStage::kForward;
+  bool grouped = false;  // `batch` experts in one kernel, each with weights of its own
+  // Memory traffic of a value of the result; none: it is written once. A gradient that the kernel adds to what earlier
+  // micro-batches left is read as well, in the precision of gradients.
+  Bytes result{0};
 
   auto operator<=>(const Gemm&) const = default;
 };
@@ -100,8 +110,6 @@ class OperatorTimes {
   virtual Duration time(const Operator& op) const = 0;
   // Weight of measurements of similar operators in the time, from 0 to 1.
   virtual double measured(const Operator&) const { return 0; }
-  // Streaming multiprocessors of the device; 0: not known.
-  virtual std::int64_t processors() const { return 0; }
 };
 
 }  // namespace orrery::workload

@@ -14,8 +14,8 @@
 namespace orrery::workload {
 namespace {
 
-constexpr std::array<std::string_view, kSoftwareConstantCount> kNames = {
-    "gemm", "fp8", "traffic", "flash", "accumulation", "optimizer", "expert_host"};
+constexpr std::array<std::string_view, kSoftwareConstantCount> kNames = {"gemm",  "bf16",         "fp8",      "traffic",
+                                                                         "flash", "accumulation", "optimizer"};
 
 // Kinds of kernels with a common factor of traffic: layers that move memory and do little else.
 constexpr std::array<ElementWiseKind, 5> kTrafficKinds = {ElementWiseKind::kNorm, ElementWiseKind::kRotary,
@@ -38,42 +38,63 @@ bool is_one_factor(const SoftwareRates& rates) {
 
 void set_rate(SoftwareRates& rates, SoftwareConstant constant, double value) {
   if (constant == SoftwareConstant::kGemm) rates.gemm = value;
+  if (constant == SoftwareConstant::kBf16) rates.bf16 = value;
   if (constant == SoftwareConstant::kFp8) rates.fp8 = value;
   if (constant == SoftwareConstant::kFlash) {
     rates.flash_backward *= value / rates.flash_forward;
     rates.flash_forward = value;
   }
-  if (constant == SoftwareConstant::kTraffic)
-    for (const ElementWiseKind kind : kTrafficKinds) traffic_of(rates, kind) = value;
+  if (constant != SoftwareConstant::kTraffic) return;
+  for (const ElementWiseKind kind : kTrafficKinds) traffic_of(rates, kind) = value;
+  if (rates.gathers_as_copies) traffic_of(rates, ElementWiseKind::kEmbedding) = value;
 }
 
 // A factor that makes sense: far from overflow, never zero.
-double factor(Section& section, std::string_view key, double fallback, std::string_view meaning) {
-  const double value = section.optional<double>(key, fallback, meaning);
+double factor(Section& section, std::string_view key, double fallback, std::string_view meaning,
+              std::string_view documented = {}) {
+  const double value = section.optional<double>(key, fallback, meaning, documented);
   if (std::isfinite(value) && value >= 0.01 && value <= 100) return value;
   section.error(key, fmt::format("invalid factor {}", value), "between 0.01 and 100; a share is written 0.9 or 90 %");
   return fallback;
 }
 
+void read_traffic(Section& section, SoftwareRates& rates) {
+  for (std::size_t i = 0; i < kElementWiseKindCount; ++i) {
+    const auto kind = static_cast<ElementWiseKind>(i);
+    if (kind != ElementWiseKind::kEmbedding)
+      rates.traffic[i] = factor(section, name_of(kind), rates.traffic[i],
+                                "factor on the memory traffic of element-wise kernels of this kind");
+  }
+  const std::string_view key = name_of(ElementWiseKind::kEmbedding);
+  if (section.has(key)) rates.gathers_as_copies = false;
+  const ElementWiseKind like = rates.gathers_as_copies ? ElementWiseKind::kCopy : ElementWiseKind::kEmbedding;
+  traffic_of(rates, ElementWiseKind::kEmbedding) = factor(
+      section, key, traffic_of(rates, like),
+      "factor on the memory traffic of kernels that gather rows by index: of an embedding, or of tokens that go to "
+      "experts",
+      "that of `copy`");
+}
+
 void read_rates(Section& section, SoftwareRates& rates) {
   rates.gemm = factor(section, "gemm", rates.gemm,
                       "share of the device's GEMM rate that training sustains (clock under load, layout copies)");
-  rates.fp8 =
-      factor(section, "fp8", rates.fp8,
-             "share of the device's rate of fp8 and int8 GEMMs besides, as their accumulation in training has it");
+  rates.bf16 =
+      factor(section, "bf16", rates.bf16,
+             "share of that in GEMMs with operands of two bytes or more, which take more power than those in fp8");
+  rates.fp8 = factor(section, "fp8", rates.fp8,
+                     "share of `gemm` in the GEMMs of backward passes in fp8 and int8, which accumulate in fp32");
   rates.flash_forward = factor(section, "flash_forward", rates.flash_forward,
                                "share of the dense peak that flash attention reaches in the forward pass");
   rates.flash_backward =
       factor(section, "flash_backward", rates.flash_backward,
              "share of the peak that flash attention reaches in the backward pass, unless the software says otherwise");
+  section.takes(
+      "flash_launch", rates.flash_launch,
+      "fixed time of flash attention in the forward pass, with the kernels around it; at least that of a GEMM");
   section.defaulted_section(
       "traffic",
       "memory traffic of element-wise kernels, relative to reading each operand and writing each result once",
-      [&](Section& s) {
-        for (std::size_t kind = 0; kind < kElementWiseKindCount; ++kind)
-          rates.traffic[kind] = factor(s, name_of(static_cast<ElementWiseKind>(kind)), rates.traffic[kind],
-                                       "factor on the memory traffic of element-wise kernels of this kind");
-      });
+      [&](Section& s) { read_traffic(s, rates); });
   section.section("kernels", "constants of a library of kernels, in place of those of the device's `compute`",
                   [&](Section& s) {
                     KernelLibrary kernels = rates.kernels.value_or(KernelLibrary{});
@@ -143,24 +164,46 @@ void read_overlap(Section& section, SoftwareSpec& software) {
   });
 }
 
-void read_memory(Section& section, SoftwareSpec& software) {
-  section.takes("reserve", software.memory_reserve,
-                "what the context, communication libraries and kernels' workspaces take");
-  section.takes("loss", software.memory_loss,
-                "what the loss holds of each logit at its peak; without it, the logit and 4 bytes");
-  constexpr Bytes kMostReserve{1LL << 40}, kMostLoss{64};
-  if (software.memory_reserve > kMostReserve)
-    section.error("reserve", fmt::format("reserve: {} is more than any device has", rounded(software.memory_reserve)),
-                  "as in 7 GiB");
-  if (software.memory_loss.value_or(Bytes(0)) > kMostLoss)
-    section.error("loss", fmt::format("loss: {} of each logit", rounded(*software.memory_loss)),
-                  fmt::format("a few copies of it: at most {}", rounded(kMostLoss)));
-  const double share = section.optional<double>(
-      "fragments", software.memory_fragments, "what the allocator holds and cannot use, as a share of what is needed");
-  if (std::isfinite(share) && share >= 0 && share <= 1)
-    software.memory_fragments = share;
-  else
-    section.error("fragments", fmt::format("fragments: {} is no share", share), "between 0 and 1");
+void read_kernel_counts(Section& section, HostSpec& host) {
+  constexpr Range kCounts{0, 1000};
+  section.takes("product", host.product, kCounts, "kernels of a matrix product");
+  section.takes("attention", host.attention, kCounts, "kernels of flash attention");
+  for (std::size_t kind = 0; kind < kElementWiseKindCount; ++kind)
+    section.takes(name_of(static_cast<ElementWiseKind>(kind)), host.element_wise[kind], kCounts,
+                  "kernels of an element-wise operator of this kind");
+  section.takes("communication", host.communication, kCounts, "kernels of a collective, a send or a receive");
+}
+
+constexpr Duration kLongestLaunch = std::chrono::seconds(1);
+
+void read_host(Section& section, HostSpec& host) {
+  if (section.has("expert_host")) {
+    section.know("expert_host");
+    section.error("expert_host",
+                  "'expert_host' is gone: a host takes time for each kernel that it launches, those of experts too",
+                  "host: {launch: 30 us, router: 40, reads_sizes: true}");
+  }
+  section.defaulted_section(
+      "host", "the host's part: it launches kernels one after the other, ahead of the device", [&](Section& s) {
+        s.takes("launch", host.launch,
+                "time of the host for one kernel, with what the framework does for it, on a host of `host_launch` 1; "
+                "0: the device never waits for its host");
+        if (host.launch > kLongestLaunch)
+          s.error("launch", fmt::format("a launch cannot take {}", to_text(host.launch)),
+                  fmt::format("at most {}", to_text(kLongestLaunch)));
+        const std::vector<std::string> scopes = {"none", "dense", "step"};
+        s.takes("graphs", host.graphs, scopes,
+                "kernels that CUDA graphs hold, which are launched as one; dense: those of constant sizes (all but "
+                "experts), from one collective to the next; step: all, and the host is never waited for");
+        s.takes("reads_sizes", host.reads_sizes,
+                "whether the host waits in every forward pass through a layer of experts, to read how many tokens "
+                "each of them gets");
+        s.takes("router", host.router, {0, 1000},
+                "kernels of a pass through a layer of experts, beside the router's product, that choose experts and "
+                "put tokens in order");
+        s.defaulted_section("kernels", "kernels that an operator is made of, by its kind",
+                            [&](Section& kinds) { read_kernel_counts(kinds, host); });
+      });
 }
 
 void read_fp8(Section& section, Fp8Casts& fp8) {
@@ -169,11 +212,23 @@ void read_fp8(Section& section, Fp8Casts& fp8) {
     s.takes("normalised", fp8.normalised,
             "memory traffic of casting one value that comes from a norm, whose kernel may cast it");
     s.takes("gathers", fp8.gathers, "whether tensor-parallel all-gathers of operands move fp8");
-    s.takes("parameters", fp8.parameters, "with `zero`: whether replicas gather parameters in fp8");
+    s.takes("parameters", fp8.parameters,
+            "whether parameters are kept in fp8 (fp8_param_gather), so that with `zero` replicas gather them so");
+    s.takes(
+        "copies", fp8.copies,
+        "without `parameters`: memory of the copies that stay beside each weight of a GEMM in fp8, with ZeRO 3 while "
+        "it is gathered; 2 B: the weight and its transpose");
+    s.takes("saved", fp8.saved, "whether inputs of GEMMs are kept in fp8 for the backward pass");
   });
 }
 
 }  // namespace
+
+std::int64_t HostSpec::kernels_of(const Operator& op) const {
+  if (std::holds_alternative<Gemm>(op)) return product;
+  if (std::holds_alternative<FlashAttention>(op)) return attention;
+  return element_wise[static_cast<std::size_t>(std::get<ElementWise>(op).kind)];
+}
 
 std::string_view name_of(SoftwareConstant constant) { return kNames[static_cast<std::size_t>(constant)]; }
 
@@ -192,6 +247,8 @@ double value_of(const SoftwareSpec& software, Architecture architecture, Softwar
   switch (constant) {
     case SoftwareConstant::kGemm:
       return rates.gemm;
+    case SoftwareConstant::kBf16:
+      return rates.bf16;
     case SoftwareConstant::kFp8:
       return rates.fp8;
     case SoftwareConstant::kTraffic:
@@ -201,17 +258,14 @@ double value_of(const SoftwareSpec& software, Architecture architecture, Softwar
     case SoftwareConstant::kAccumulation:
       return static_cast<double>(software.accumulation.count());
     case SoftwareConstant::kOptimizer:
-      return static_cast<double>(software.optimizer.count());
-    case SoftwareConstant::kExpertHost:
       break;
   }
-  return 1e6 * seconds(software.expert_host);
+  return static_cast<double>(software.optimizer.count());
 }
 
 void set_value(SoftwareSpec& software, Architecture architecture, SoftwareConstant constant, double value) {
   if (constant == SoftwareConstant::kAccumulation) software.accumulation = Bytes(std::llround(value));
   if (constant == SoftwareConstant::kOptimizer) software.optimizer = Bytes(std::llround(value));
-  if (constant == SoftwareConstant::kExpertHost) software.expert_host = std::llround(1e3 * value) * Duration(1'000);
   if (!is_of_rates(constant)) return;
   const auto [rates, added] = software.rates_of.try_emplace(architecture, software.rates);
   if (added) software.fitted_of[architecture] = software.fitted;
@@ -221,7 +275,7 @@ void set_value(SoftwareSpec& software, Architecture architecture, SoftwareConsta
 
 std::string value_text(SoftwareConstant constant, double value) {
   if (is_of_rates(constant)) return fmt::format("{:.3g}", value);
-  return fmt::format("{} {}", std::llround(value), constant == SoftwareConstant::kExpertHost ? "us" : "B");
+  return fmt::format("{} B", std::llround(value));
 }
 
 std::vector<SoftwareConstant> read_fitted(Section& section, const SoftwareRates& rates, bool of_architecture) {
@@ -230,12 +284,11 @@ std::vector<SoftwareConstant> read_fitted(Section& section, const SoftwareRates&
     if (!of_architecture || is_of_rates(static_cast<SoftwareConstant>(i))) names.emplace_back(kNames[i]);
   std::vector<SoftwareConstant> constants;
   for (const std::string& word : section.words(
-           "fitted",
-           of_architecture
-               ? "constants of this architecture that were fitted to published training runs"
-               : "constants that were fitted to published training runs: gemm, fp8, traffic, flash, "
-                 "accumulation, optimizer, expert_host; traffic: one factor for norm, rotary, activation, add "
-                 "and copy, flash: `flash_forward` and `flash_backward` together")) {
+           "fitted", of_architecture
+                         ? "constants of this architecture that were fitted to published training runs"
+                         : "constants that were fitted to published training runs: gemm, bf16, fp8, traffic, flash, "
+                           "accumulation, optimizer; traffic: one factor for norm, rotary, activation, add "
+                           "and copy, flash: `flash_forward` and `flash_backward` together")) {
     const auto found = std::ranges::find(names, word);
     if (found == names.end()) {
       section.error("fitted", fmt::format("no constant '{}' is fitted here", printable(word, 40)),
@@ -304,11 +357,9 @@ SoftwareSpec read_software(Section& section) {
       "whether recomputation repeats a layer to its end; compilers of whole programs leave out its last GEMM, "
       "which the backward pass does not need");
   section.defaulted_section("footprint", "what a job takes of a device's memory beside what it needs by its arithmetic",
-                            [&](Section& s) { read_memory(s, software); });
+                            [&](Section& s) { read_footprint(s, software.footprint); });
   section.takes("step", software.step, "time of a step beside what devices do: input, logging, launches");
-  section.takes("expert_host", software.expert_host,
-                "time that devices wait for the host in a pass through a layer of experts, which reads the number of "
-                "tokens of each expert and launches many small kernels");
+  read_host(section, software.host);
   read_fp8(section, software.fp8);
   section.defaulted_section("rates", "rates of kernels in training",
                             [&](Section& s) { read_rates(s, software.rates); });

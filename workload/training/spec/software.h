@@ -15,6 +15,7 @@
 #include "core/machine_kind.h"
 #include "core/precision.h"
 #include "core/units.h"
+#include "workload/training/spec/footprint.h"
 #include "workload/training/spec/kernels.h"
 #include "workload/training/spec/operators.h"
 
@@ -41,6 +42,8 @@ struct Fp8Casts {
   Bytes normalised{0};      // of one that comes from a norm, whose kernel casts it
   bool gathers = false;     // tensor-parallel all-gathers move what is cast
   bool parameters = false;  // replicas gather parameters as they are cast (ZeRO)
+  Bytes copies{0};          // of a weight, that stay beside it where parameters are not kept in fp8 themselves
+  bool saved = false;       // inputs of products are kept as they are cast
 
   bool operator==(const Fp8Casts&) const = default;
 };
@@ -48,10 +51,13 @@ struct Fp8Casts {
 // Speed of kernels with a software on one architecture of devices, relative to what OperatorTimes knows of the device.
 struct SoftwareRates {
   double gemm = 1;             // share of the device's GEMM rate that lasts in training (clock under load, layouts)
-  double fp8 = 1;              // of that, where operands are fp8 or int8
+  double bf16 = 1;             // of that, where operands have two bytes or more, which take more power
+  double fp8 = 1;              // of gemm in products of gradients, where operands are fp8 or int8
   double flash_forward = 0.5;  // share of the dense peak
   double flash_backward = 0.42;
+  Duration flash_launch{};  // fixed time of flash attention forward; of a GEMM at least
   std::array<double, kElementWiseKindCount> traffic{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};  // over reading and writing once
+  bool gathers_as_copies = true;           // no factor is known of gathers of rows: kEmbedding has that of kCopy
   std::optional<KernelLibrary> kernels{};  // in place of what OperatorTimes knows of the device's products
 
   bool operator==(const SoftwareRates&) const = default;
@@ -61,15 +67,37 @@ struct SoftwareRates {
 // that move memory and do little else. kFlash: forward, and backward in proportion.
 enum class SoftwareConstant : std::uint8_t {
   kGemm,
+  kBf16,
   kFp8,
   kTraffic,
   kFlash,
   kAccumulation,
   kOptimizer,
-  kExpertHost,
 };
 
 inline constexpr std::size_t kSoftwareConstantCount = 7;
+
+// Kernels that are captured in CUDA graphs, each of which is one launch. kDense: each run of kernels of constant sizes
+// between collectives of its own; kStep: the whole step.
+enum class GraphScope : std::uint8_t { kNone, kDense, kStep };
+
+// What the host does for the device: it launches kernels, and waits for results that it reads.
+struct HostSpec {
+  Duration launch{};  // of a kernel, with what the framework does for it; zero: the host is never waited for
+  GraphScope graphs = GraphScope::kNone;
+  bool reads_sizes = false;  // how many tokens each expert gets, in every forward pass
+  std::int64_t router = 0;   // kernels of a pass through a layer of experts that choose them and put tokens in order
+  std::int64_t product = 1;  // kernels of an operator, by kind
+  std::int64_t attention = 1;
+  std::array<std::int64_t, kElementWiseKindCount> element_wise{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  std::int64_t communication = 1;  // of a collective or message
+
+  // Time of a launch of its own.
+  Duration launch_alone() const { return graphs == GraphScope::kStep ? Duration::zero() : launch; }
+  std::int64_t kernels_of(const Operator& op) const;
+
+  bool operator==(const HostSpec&) const = default;
+};
 
 struct SoftwareSpec {
   std::string name;
@@ -95,16 +123,9 @@ struct SoftwareSpec {
   bool scatter_gather = true;     // tensor-parallel ranks send a share each of what goes to the next stage
   bool reshard_pipeline = true;   // ZeRO 3 with a pipeline: parameters are given back after every pass
   bool recompute_all = true;      // recomputation repeats also what the backward pass does not need
-  // Memory of a device beyond what a job needs by its arithmetic: that of the context, communication libraries and
-  // kernels' workspaces, and what the allocator holds and cannot use, as a share of that need. Fitted to the memory
-  // that the tables of configs/validation/training have.
-  Bytes memory_reserve{7LL << 30};
-  double memory_fragments = 0.08;
-  std::optional<Bytes> memory_loss;  // of a score of the vocabulary, at the peak; without it, its value and 4
-  Duration step{};                   // that a step takes beside what the devices do
-  // Wait of a pass through a layer of experts for the host, which reads how many tokens each expert gets, and launches
-  // many small kernels.
-  Duration expert_host{};
+  Footprint footprint;            // memory beside what a job needs by its arithmetic
+  Duration step{};                // that a step takes beside what the devices do
+  HostSpec host;
   Fp8Casts fp8;
   SoftwareRates rates;
   std::vector<SoftwareConstant> fitted;
@@ -131,10 +152,10 @@ std::string_view name_of(SoftwareConstant constant);
 // the software.
 std::vector<SoftwareConstant> fitted_on(const SoftwareSpec& software, Architecture architecture);
 
-// A factor, the share of the peak of flash attention forward, bytes, or microseconds.
+// A factor, the share of the peak of flash attention forward, or bytes.
 double value_of(const SoftwareSpec& software, Architecture architecture, SoftwareConstant constant);
 
-// Sets all five factors for kTraffic; rounds bytes to whole ones, times to nanoseconds. Rates become the architecture's
+// Sets all five factors for kTraffic; rounds bytes to whole ones. Rates become the architecture's
 // own.
 void set_value(SoftwareSpec& software, Architecture architecture, SoftwareConstant constant, double value);
 

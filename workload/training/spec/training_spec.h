@@ -171,6 +171,7 @@ struct RecomputeModules {
 // Exchange of tokens with the ranks of their experts.
 struct ExpertSpec {
   DispatchLibrary dispatch;
+  bool has_chosen_dispatch = false;    // written down; else the plain all-to-all of the collectives' library
   std::optional<Precision> precision;  // of rows on their way to experts; of activations if not given
   bool overlap_shared = false;         // shared experts are computed beside the dispatch
 };
@@ -192,6 +193,7 @@ struct TrainingSpec {
   std::optional<LoraSpec> lora;
   RecomputeModules recompute_modules;
   Precision precision = Precision::kBf16;
+  bool deterministic = false;  // kernels give the same bits every time
   std::int64_t iterations = 1;
   bool initial_broadcast = false;  // of the parameters among replicas, before the first iteration
   std::optional<InputSpec> input;
@@ -226,7 +228,8 @@ struct TrainingSpec {
   // DistributedDataParallel that exchanges, in buckets.
   bool exchanges_layers() const {
     return parallel.shares_parameters() ||
-           (parallel.zero > 0 && software.overlap_layers && software.overlap_gradients && parallel.exchange == ExchangeKind::kCollective);
+           (parallel.zero > 0 && software.overlap_layers && software.overlap_gradients &&
+            parallel.exchange == ExchangeKind::kCollective);
   }
   // True if two stages have the embedding's table.
   bool model_ties_stages() const {

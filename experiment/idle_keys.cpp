@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Keys that change nothing in the jobs of an experiment, by what the jobs are.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "experiment/sections.h"
+#include "workload/training/layers/blocks.h"
+
+namespace orrery::experiment {
+namespace {
+
+using workload::TrainingSpec;
+
+// A key that changes nothing where `holds` is true of the training job.
+struct IdleRule {
+  std::string_view key;  // below workload.software; or a section, all of whose keys are idle
+  bool (*holds)(const TrainingSpec& training);
+  std::string_view reason;
+};
+
+bool has_experts(const TrainingSpec& training) {
+  return training.transformer() != nullptr && training.transformer()->experts > 0;
+}
+
+bool has_flash_attention(const TrainingSpec& training) {
+  return training.transformer() != nullptr && workload::attention_of(training) == workload::AttentionKind::kFlash;
+}
+
+bool has_pieces(const TrainingSpec& training) {
+  return training.transformer() != nullptr && workload::layer_shape(training, 1).pieces > 1;
+}
+
+bool launches_one_by_one(const TrainingSpec& training) {
+  return training.software.host.launch_alone() > Duration::zero();
+}
+
+bool has_no_launches(const TrainingSpec& training) { return training.software.host.launch == Duration::zero(); }
+
+bool is_captured(const TrainingSpec& training) { return !has_no_launches(training) && !launches_one_by_one(training); }
+
+bool has_no_experts(const TrainingSpec& training) { return !has_experts(training); }
+
+bool is_not_fp8(const TrainingSpec& training) { return !is_of_products_only(training.precision); }
+
+constexpr std::string_view kNoExperts = "the model has no experts";
+constexpr std::string_view kNoLaunches = "with 'workload.software.host.launch' 0 no device waits for its host";
+constexpr std::string_view kCaptured = "with 'workload.software.host.graphs' step no kernel is launched by itself";
+
+constexpr IdleRule kIdleRules[] = {
+    {"host.router", has_no_experts, kNoExperts},
+    {"host.reads_sizes", has_no_experts, kNoExperts},
+    {"host.reads_sizes", has_no_launches, kNoLaunches},
+    {"host.reads_sizes", is_captured, kCaptured},
+    {"host.graphs", has_no_launches, kNoLaunches},
+    {"host.kernels", has_no_launches, kNoLaunches},
+    {"host.kernels", is_captured, kCaptured},
+    {"host.launch", is_captured, kCaptured},
+    {"footprint.received", [](const TrainingSpec& training) { return training.parallel.pipeline() == 1; },
+     "the job has no pipeline"},
+    {"footprint.pieces", [](const TrainingSpec& training) { return !has_pieces(training); },
+     "no tensor-parallel GEMM is cut into pieces ('workload.software.overlap.tensor')"},
+    {"footprint.grouped", has_no_experts, kNoExperts},
+    {"footprint.router_weights", has_no_experts, kNoExperts},
+    {"footprint.deterministic", [](const TrainingSpec& training) { return !training.deterministic; },
+     "'workload.deterministic' is false"},
+    {"footprint.attention_copy", [](const TrainingSpec& training) { return !has_flash_attention(training); },
+     "the model has no flash attention"},
+    {"footprint.gradient_copy",
+     [](const TrainingSpec& training) { return size_of(training.software.gradients) >= Bytes(4); },
+     "gradients have 32 bits or more"},
+    {"fp8", is_not_fp8, "no GEMM of the job is in fp8 or int8"},
+    {"fp8.copies",
+     [](const TrainingSpec& training) { return !is_not_fp8(training) && training.software.fp8.parameters; },
+     "'workload.software.fp8.parameters' is true: parameters are in fp8 themselves"},
+};
+
+// Rates of the software that those of the devices' own generations replace; of architectures that no device has.
+void find_idle_rates(Section& section, const ConfigValue& software, std::span<const system::DeviceSpec> devices) {
+  constexpr std::string_view kSoftware = "workload.software";
+  const ConfigEntry* rates = software.find("rates");
+  const ConfigEntry* rates_of = software.find("rates_of");
+  if (rates_of == nullptr) return;
+  const auto is_device = [&](const std::string& name) {
+    return std::ranges::any_of(devices,
+                               [&](const system::DeviceSpec& device) { return name_of(device.architecture) == name; });
+  };
+  for (const ConfigEntry& other : rates_of->value.entries)
+    if (!is_device(other.key))
+      section.idle(fmt::format("{}.rates_of.{}", kSoftware, other.key), fmt::format("no device is {}", other.key));
+  if (rates == nullptr) return;
+  for (const ConfigEntry& rate : rates->value.entries) {
+    std::vector<std::string> holding;
+    for (const system::DeviceSpec& device : devices) {
+      const std::string name(name_of(device.architecture));
+      const ConfigEntry* own = rates_of->value.find(name);
+      const ConfigEntry* other = own == nullptr ? nullptr : own->value.find(rate.key);
+      if (other == nullptr || !other->defaulted.empty()) break;
+      holding.push_back(
+          fmt::format("'{}.rates_of.{}.{}' holds on {}", kSoftware, name, rate.key, printable(device.name)));
+    }
+    if (holding.size() == devices.size())
+      section.idle(fmt::format("{}.rates.{}", kSoftware, rate.key), fmt::format("{}", fmt::join(holding, ", ")),
+                   fmt::format("set {}.rates_of.ARCHITECTURE.{}", kSoftware, rate.key));
+  }
+}
+
+// Keys of the software that this job makes no use of. The first reason of a key is told.
+void find_idle_software(Section& section, const TrainingSpec& training) {
+  std::string_view told;
+  for (const IdleRule& rule : kIdleRules) {
+    if (rule.key == told || !rule.holds(training)) continue;
+    told = rule.key;
+    section.idle(fmt::format("workload.software.{}", rule.key), std::string(rule.reason), "leave it out");
+  }
+}
+
+bool computes_exponentials(const TrainingSpec& training, std::span<const system::DeviceSpec> devices) {
+  return has_flash_attention(training) && std::ranges::any_of(devices, [&](const system::DeviceSpec& device) {
+           return device.streaming_multiprocessors > 0 || training.software.rates_on(device.architecture).kernels;
+         });
+}
+
+// Keys of the cluster that tell how its devices train.
+void find_idle_cluster(Section& section, std::span<const JobSource> jobs, std::span<const system::DeviceSpec> devices) {
+  const auto none_of_jobs = [&](const auto& is_so) {
+    return std::ranges::none_of(
+        jobs, [&](const JobSource& job) { return job.workload.training && is_so(*job.workload.training); });
+  };
+  if (none_of_jobs([](const TrainingSpec&) { return true; })) {
+    for (const char* key : {"host_launch", "device.exponentials"})
+      section.idle(fmt::format("cluster.node.{}", key), "the time of training jobs alone follows from it");
+    return;
+  }
+  if (none_of_jobs(launches_one_by_one))
+    section.idle("cluster.node.host_launch", std::string(none_of_jobs(is_captured) ? kNoLaunches : kCaptured));
+  if (none_of_jobs([&](const TrainingSpec& training) { return computes_exponentials(training, devices); }))
+    section.idle("cluster.node.device.exponentials",
+                 "it tells the time of flash attention on devices with multiprocessors, and no job has that");
+}
+
+}  // namespace
+
+void find_idle_keys(Section& section, std::span<const JobSource> jobs, std::span<const system::DeviceSpec> devices) {
+  find_idle_cluster(section, jobs, devices);
+  const ConfigValue* workload = section.value("workload");
+  const ConfigEntry* software = workload == nullptr ? nullptr : workload->find("software");
+  if (software == nullptr || jobs.size() != 1 || !jobs.front().workload.training) return;
+  find_idle_rates(section, software->value, devices);
+  find_idle_software(section, *jobs.front().workload.training);
+}
+
+}  // namespace orrery::experiment

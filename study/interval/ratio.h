@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// How far off ratios of predicted times are: of one job on two machines, or of two plans of one job.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "report/documents/documents.h"
+#include "study/interval/interval.h"
+
+namespace orrery::study {
+
+// Pairs of published runs of one family whose distance is at most kFarthestPair (study/interval/nearest.h). What both
+// are off by cancels out. A family counts by the root of its pairs.
+struct RatioError {
+  double at_most = 0;  // that kIntervalShare of the pairs have, of the measured by the predicted ratio, 1.05 being 0.05
+  std::size_t pairs = 0;
+  std::size_t families = 0;
+  std::string of;  // "transformer"; "any training" where its sort of model has fewer than five families
+};
+inline constexpr double kFarthestPair = 1;
+
+// Nothing without pairs.
+std::optional<RatioError> ratio_error(const RunKind& kind, std::span<const MeasuredError> errors);
+
+// True if a predicted ratio of times, above 0, may as well be 1.
+bool is_within(double ratio, const RatioError& error);
+
+// "80 % of 312 pairs of published runs (transformer) have ratios within 6.1 % of the predicted".
+std::string ratio_error_text(const RatioError& error);
+nlohmann::ordered_json to_json(const RatioError& error);
+report::DocumentKeys ratio_error_keys();
+
+}  // namespace orrery::study
