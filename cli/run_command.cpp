@@ -333,7 +333,7 @@ void check_outputs(const RunOptions& options, const Outputs& outputs) {
     throw InputError({"--print"}, "prints figures, and --json - the whole document", "leave one of them out");
 }
 
-// With folding and without: what differs is the answer's error.
+// Simulates without folding, too; a difference becomes the answer's error and exit code.
 void verify_fold(const experiment::Run& run, const experiment::RunRequest& request, Session& session, Answer& answer) {
   const std::string difference = fold_difference(run, request, session);
   if (difference.empty()) return;

@@ -91,7 +91,7 @@ class Backward {
     if (graph.has_host()) join_host(rank, vertices);
   }
 
-  // What the host launches behind a synchronisation ends the later, the later that is done.
+  // Edges from a synchronisation to the computations that the host launches after it, which a delay of it delays.
   void join_host(RankId rank, std::span<const std::uint32_t> vertices) {
     const ExecutionGraph& graph = job_.graph(rank);
     std::uint32_t synchronised = kNone;

@@ -27,9 +27,10 @@ std::string_view factor_of(Better better);
 // "cluster.node.fabric.bandwidth*=1.1"; of a delay the reciprocal.
 std::vector<std::string> settings_of(const Resource& resource, Better better);
 
-// By class of links their bandwidth and latency, the devices' peaks, memory and launches, and what launching takes a
-// job's host. Links of one name are one resource, whatever they belong to; NICs and what joins them to the devices are
-// one beside each by itself, and so are all links together, because one may hold the other up.
+// Resources of a resolved experiment: bandwidth and latency of each class of links, the devices' peaks, memory and
+// launches, and the time in which a job's host launches a kernel. Links of one name are one resource, whatever they
+// belong to; NICs and what joins them to the devices are one beside each by itself, and so are all links together,
+// because one may hold the other up.
 std::vector<Resource> resources_of(const ConfigValue& resolved);
 
 // A plan near that of the job.

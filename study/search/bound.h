@@ -58,7 +58,8 @@ class PlanBounds {
 
   const experiment::Experiment& experiment_;
   std::vector<system::OperatorModel> models_;  // by type of device
-  // By rank, by the devices that plans use of each node (0: all); empty where nothing is known of collectives.
+  // Device of each rank, keyed by the number of devices that plans use of each node (0: all); empty where nothing is
+  // known of collectives.
   std::map<std::uint32_t, std::vector<DeviceId>> placements_;
   std::span<const DeviceId> placement_;  // of the plan
   // Layouts keyed by what groups of equal layout have in common (Fabric::congruence), or by their devices; and by

@@ -232,7 +232,8 @@ void Agents::complete(RankId rank, NodeId node, Time moving) {
   end(number, node, moving, Duration::zero());
 }
 
-// What the rank does by itself is done.
+// Ends a node that the rank runs by itself; a computation that was slowed since its end was scheduled goes on until
+// then.
 void Agents::end(std::uint32_t number, NodeId node) {
   Agent& agent = agents_[number];
   Computation* computation = contends_ ? agent.device.find(node) : nullptr;
@@ -241,7 +242,7 @@ void Agents::end(std::uint32_t number, NodeId node) {
   end(number, node, agent.execution.moving(node), slowed);
 }
 
-// By how much calls beside it delayed it; what it waited for the host is settled, too.
+// Returns by how much calls beside the computation delayed it, and settles how long it waited for its host.
 Duration Agents::finish_computation(std::uint32_t number, const Computation& computation) {
   Agent& agent = agents_[number];
   const NodeId node = computation.node;
