@@ -63,6 +63,7 @@ class PlanBounds::FastestDevice final : public workload::OperatorTimes {
     for (const system::OperatorModel& model : models_.subspan(1)) least = std::min(least, model.time(op));
     return least;
   }
+  std::int64_t processors() const override { return models_.front().processors(); }
 
  private:
   const std::span<const system::OperatorModel> models_;

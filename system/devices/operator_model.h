@@ -43,6 +43,7 @@ class OperatorModel final : public workload::OperatorTimes {
   double measured(const workload::Operator& op) const override;
   // The same of fused experts, which only a software with kernels of its own has: nothing without.
   std::optional<Duration> time(const workload::FusedExperts& experts) const;
+  std::int64_t processors() const override { return device_.streaming_multiprocessors; }
 
  private:
   bool computes(const KernelSample& sample) const;

@@ -14,6 +14,14 @@ std::string_view name_of(GroupFamily family) {
 
 namespace {
 
+// Element-wise kernels are bound by memory, which the other multiprocessors fill as well.
+Duration time_of(const Operator& op, const OperatorTimes& times, std::int64_t taken) {
+  const Duration time = times.time(op);
+  const std::int64_t all = times.processors();
+  if (taken == 0 || all <= taken || std::holds_alternative<ElementWise>(op)) return time;
+  return Duration(static_cast<std::int64_t>(Int128{time.count()} * all / (all - taken)));
+}
+
 // Kernels of equal length, each launched by itself.
 HostWork launched(std::int64_t kernels, Duration launch, Duration time) {
   if (kernels == 0 || launch == Duration::zero()) return {Duration::zero(), time};
@@ -29,33 +37,34 @@ void capture(Duration launch, Cost& cost) {
 
 }  // namespace
 
-Cost cost_of(const std::vector<Operator>& operators, const OperatorTimes& times, const HostSpec* host) {
+Cost cost_of(const std::vector<Operator>& operators, const OperatorTimes& times, const HostSpec* host,
+             std::int64_t taken) {
   Cost cost;
   const Operator* before = nullptr;
   for (const Operator& op : operators) {
-    const Duration time = times.time(op);
+    const Duration time = time_of(op, times, taken);
     const bool is_processor_bound = !std::holds_alternative<ElementWise>(op);
     const bool is_next_piece = before != nullptr && *before == op && std::holds_alternative<Gemm>(op);
     before = &op;
     HostWork work{Duration::zero(), time};
     if (host != nullptr) work = launched(is_next_piece ? 1 : host->kernels_of(op), host->launch_alone(), time);
-    cost = cost + Cost{time, flops_of(op), bytes_of(op), work, is_processor_bound ? time : Duration::zero()};
+    cost = cost + Cost{time, flops_of(op), bytes_of(op), work, is_processor_bound ? time : Duration::zero(), taken > 0};
   }
   return cost;
 }
 
-LayerProgram price(LayerProgram layer, const SoftwareSpec& software, const OperatorTimes& times) {
+LayerProgram price(LayerProgram layer, const SoftwareSpec& software, const OperatorTimes& times, std::int64_t taken) {
   const HostSpec& host = software.host;
   for (std::vector<Action>* actions : {&layer.forward, &layer.recompute, &layer.backward})
     for (Action& action : *actions) {
       if (auto* ring = std::get_if<RingExchange>(&action)) {
-        ring->cost = cost_of(ring->operators, times, &host);
+        ring->cost = cost_of(ring->operators, times, &host, taken);
         if (host.graphs == GraphScope::kDense)
           ring->cost.host = {Duration::zero(), ring->cost.time};  // all of one graph
       }
       auto* compute = std::get_if<Compute>(&action);
       if (compute == nullptr) continue;
-      compute->cost = cost_of(compute->operators, times, &host);
+      compute->cost = cost_of(compute->operators, times, &host, taken);
       const Bytes added_up = software.accumulation * compute->finishes.total();
       if (added_up.count() > 0)
         compute->cost = compute->cost + cost_of({ElementWise{ElementWiseKind::kAccumulate, added_up}}, times, &host);

@@ -55,15 +55,20 @@ struct Cost {
   Flops flops;
   Bytes bytes;
   HostWork host{};
-  Duration processor_bound{};  // of `time`: of kernels that need multiprocessors, rather than memory bandwidth
+  Duration processor_bound{};       // of `time`: of kernels that need multiprocessors, rather than memory bandwidth
+  bool has_own_processors = false;  // that calls beside it leave alone
 
   // A device that follows its host begins a kernel when the one before is done and the host has launched it.
   Cost operator+(const Cost& other) const {
     const HostWork both{saturating_add(host.launches, other.host.launches),
                         std::max(saturating_add(host.span, other.time), saturating_add(host.launches, other.host.span)),
                         host.synchronises || other.host.synchronises};
-    return {saturating_add(time, other.time), flops + other.flops, bytes + other.bytes, both,
-            saturating_add(processor_bound, other.processor_bound)};
+    return {saturating_add(time, other.time),
+            flops + other.flops,
+            bytes + other.bytes,
+            both,
+            saturating_add(processor_bound, other.processor_bound),
+            has_own_processors || other.has_own_processors};
   }
 };
 
@@ -122,11 +127,15 @@ struct LayerProgram {
   Bytes summed{0};            // of it, what a weight gradient holds until it is added up
 };
 
-// `host`: who launches them, one kernel after the other, and pieces of a product in one call of the framework; null:
-// nobody takes time for it.
-Cost cost_of(const std::vector<Operator>& operators, const OperatorTimes& times, const HostSpec* host = nullptr);
+// `taken`: multiprocessors that kernels leave to those of dispatch all the time, so that what computing bounds takes
+// longer in proportion. `host`: who launches them, one kernel after the other, and pieces of a product in one call of
+// the framework; null: nobody takes time for it.
+Cost cost_of(const std::vector<Operator>& operators, const OperatorTimes& times, const HostSpec* host = nullptr,
+             std::int64_t taken = 0);
 
 // The layer with its costs on the software: with the memory traffic of adding up gradients, where no GEMM does it.
-LayerProgram price(LayerProgram layer, const SoftwareSpec& software, const OperatorTimes& times);
+// `taken` as in cost_of().
+LayerProgram price(LayerProgram layer, const SoftwareSpec& software, const OperatorTimes& times,
+                   std::int64_t taken = 0);
 
 }  // namespace orrery::workload

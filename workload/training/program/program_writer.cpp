@@ -48,7 +48,7 @@ NodeId ProgramWriter::compute_beside(std::string_view name, const Cost& cost, co
   GraphNode node{.kind = NodeKind::kCompute, .duration = cost.time, .flops = cost.flops, .bytes = cost.bytes};
   if (cost.host.launches > Duration::zero()) node.host = cost.host;
   const Int128 bound = Int128{cost.processor_bound.count()} * kWholeShare / cost.time.count();
-  node.processor_bound = static_cast<std::uint32_t>(bound);
+  if (!cost.has_own_processors) node.processor_bound = static_cast<std::uint32_t>(bound);
   return write(name, node, after);
 }
 

@@ -112,7 +112,8 @@ class LayerWriter {
   }
 
   void write(const StageUnit& unit) {
-    const LayerProgram& layer = *unit.layer->layer;
+    const bool is_alone = unit.lane == 0 || unit.layer->beside_another == nullptr;
+    const LayerProgram& layer = is_alone ? *unit.layer->layer : *unit.layer->beside_another;
     if (unit.pass.kind == PassKind::kForward) return write(unit, layer.forward, Direction::kForward);
     if (unit.pass.kind == PassKind::kBackward) write(unit, layer.recompute, Direction::kRecompute);
     write(unit, layer.backward, Direction::kBackward);

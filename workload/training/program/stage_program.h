@@ -56,6 +56,8 @@ struct StageProgram {
 struct StageLayer {
   const LayerProgram* layer = nullptr;  // outlives the building
   std::int64_t number = -1;             // of the transformer layer; none of others
+  // The same where a pass runs beside another, whose dispatch has multiprocessors of its own; null: no other.
+  const LayerProgram* beside_another = nullptr;
 };
 
 // True if a pass of this kind performs an action of a layer; `splits` as in Pass.

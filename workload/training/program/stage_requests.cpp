@@ -58,10 +58,17 @@ class StageRequests::ModelLayers {
     return training_.recompute_layers == 0 || layer < training_.recompute_layers;
   }
 
+  // Kernels of passes side by side leave the multiprocessors of dispatch free all the time, as DeepSeek-V3's do (arXiv
+  // 2412.19437, 3.2.2), so that calls take nothing from them.
   StageLayer stage_layer(Kind kind, std::size_t load, std::int64_t number, bool recomputes = true) {
-    const auto [known, added] = transformer_.try_emplace({kind, load, recomputes});
-    if (added) known->second = price(program(kind, loads_[load], recomputes), training_.software, times_);
-    return {&known->second, number};
+    const std::int64_t taken = training_.overlaps() ? training_.experts.dispatch.processors : 0;
+    return {priced(kind, load, 0, recomputes), number, taken > 0 ? priced(kind, load, taken, recomputes) : nullptr};
+  }
+
+  const LayerProgram* priced(Kind kind, std::size_t load, std::int64_t taken, bool recomputes) {
+    const auto [known, added] = transformer_.try_emplace({kind, load, taken, recomputes});
+    if (added) known->second = price(program(kind, loads_[load], recomputes), training_.software, times_, taken);
+    return &known->second;
   }
 
   LayerProgram program(Kind kind, double load, bool recomputes) const {
@@ -102,7 +109,7 @@ class StageRequests::ModelLayers {
   const OperatorTimes& times_;
   const std::vector<double> loads_;
   const std::vector<std::int64_t> stages_;
-  std::map<std::tuple<Kind, std::size_t, bool>, LayerProgram> transformer_;
+  std::map<std::tuple<Kind, std::size_t, std::int64_t, bool>, LayerProgram> transformer_;
   std::vector<LayerProgram> others_;
 };
 

@@ -110,6 +110,8 @@ class OperatorTimes {
   virtual Duration time(const Operator& op) const = 0;
   // Weight of measurements of similar operators in the time, from 0 to 1.
   virtual double measured(const Operator&) const { return 0; }
+  // Streaming multiprocessors of the device; 0: not known.
+  virtual std::int64_t processors() const { return 0; }
 };
 
 }  // namespace orrery::workload
