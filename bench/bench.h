@@ -33,6 +33,9 @@ void measure_networks(double heap_rate);
 // Time, classes and events of folded jobs.
 void measure_folding();
 
+// Time and events of jobs with contention, and as parts of those without it.
+void measure_contention();
+
 // Two tables of what `network.granularity: phase` differs by from `step`.
 void print_granularity();
 

@@ -2,8 +2,9 @@
 // orrery_bench [TRACE.et ...]: reads the given traces (or the shipped ones), simulates all-reduces and bare
 // networks; prints rates.
 // orrery_bench folding: folded jobs of growing size, in place of all that.
-// orrery_bench granularity: what `phase` differs by from `step`, in place of all that.
-// orrery_bench nccl: which algorithm and protocol NCCL takes, in place of all that.
+// orrery_bench contention: jobs whose calls slow what is computed beside them, and the same without, in place of all
+// that. orrery_bench granularity: what `phase` differs by from `step`, in place of all that. orrery_bench nccl: which
+// algorithm and protocol NCCL takes, in place of all that.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ int main(int argc, char** argv) {
   }
   if (files == std::vector<std::string>{"nccl"}) {
     orrery::bench::print_nccl();
+    return 0;
+  }
+  if (files == std::vector<std::string>{"contention"}) {
+    orrery::bench::measure_contention();
     return 0;
   }
   if (files == std::vector<std::string>{"folding"}) {

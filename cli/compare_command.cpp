@@ -4,6 +4,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,6 +64,12 @@ std::vector<Problem> with_option(std::span<const Problem> told, const std::vecto
   return problems;
 }
 
+// Problems that are not among those that were told; adds them to these.
+std::vector<Problem> not_told(std::vector<Problem> problems, std::set<std::string>& told) {
+  std::erase_if(problems, [&](const Problem& problem) { return !told.insert(to_string(problem)).second; });
+  return problems;
+}
+
 struct CompareOptions {
   std::vector<std::string> experiments;
   std::vector<std::string> changes;  // a.b=v, of --vs
@@ -106,13 +113,14 @@ void compare(const CompareOptions& options, const Session& session) {
   }
   session.outputs.check();
   std::vector<std::optional<study::RunKind>> kinds;  // of jobs that published runs are comparable with
+  std::vector<std::string> by_hand;                  // of each of them, a key for which they are not
   const auto request_of = [&](const Side& side) {
     return experiment::RunRequest{side.experiment, side.settings, true, session.allow_oom};
   };
   const auto note_kind = [&](const std::string& file, const experiment::Experiment& read) {
     kinds.push_back(study::job_kind(read));
     const auto recorded = experiment::load_recorded_run(file, session.files);
-    if (!study::key_by_hand(read, session.files, recorded).empty()) kinds.back().reset();
+    by_hand.push_back(kinds.back() ? study::key_by_hand(read, session.files, recorded) : "");
   };
   const std::vector<study::MeasuredError> errors = study::shipped_errors(study::training_runs(), session.files);
   // Simulations may be long: what can be refused is refused before the first.
@@ -120,6 +128,7 @@ void compare(const CompareOptions& options, const Session& session) {
     named(side.experiment, [&] { experiment::check_experiment(request_of(side), session.files); });
   std::deque<experiment::Run> runs;
   std::vector<study::NamedResult> results;
+  std::set<std::string> told;  // warnings
   for (const Side& side : sides) {
     runs.push_back(named(side.experiment, [&] {
       Progress progress;
@@ -128,11 +137,13 @@ void compare(const CompareOptions& options, const Session& session) {
       return experiment::run_experiment(request, session.files, std::ref(progress));
     }));
     const experiment::Run& run = runs.back();
-    print_warnings(with_option(run.result.warnings, options.changes));
+    print_warnings(not_told(with_option(run.result.warnings, options.changes), told));
     results.push_back({side.name, &run.result});
     if (sides.size() == 2) results.back().path = report::critical_path(run.job, run.log, run.acting, run.result);
-    if (runs.size() > 1 && kinds.front() && kinds.back() && !errors.empty())
-      results.back().ratio = study::ratio_error(*kinds.back(), errors);
+    if (runs.size() > 1 && kinds.front() && kinds.back() && !errors.empty()) {
+      results.back().by_hand = by_hand.front().empty() ? by_hand.back() : by_hand.front();
+      if (results.back().by_hand.empty()) results.back().ratio = study::ratio_error(*kinds.back(), errors);
+    }
     if (runs.size() > 1 && run.result.finish == runs.front().result.finish)
       results.back().reasons =
           study::why_no_difference(request_of(sides.front()), runs.front(), request_of(side), run, session.files);

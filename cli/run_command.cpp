@@ -260,6 +260,7 @@ struct Comparable {
   study::RunKind kind;
   std::optional<study::JobShape> shape;  // of a job of a model
   std::string by_hand;                   // as study::key_by_hand()
+  std::vector<std::string> untold;       // as study::keys_untold()
 };
 
 // A job of a model, or one that calls a collective; empty for all others.
@@ -267,9 +268,10 @@ std::optional<Comparable> comparable(const experiment::Experiment& read,
                                      const std::optional<experiment::RecordedRun>& recorded, const ConfigFiles& files) {
   Comparable job;
   if (std::optional<study::RunKind> kind = study::job_kind(read)) {
-    job = {&study::training_runs(), *std::move(kind), study::job_shape(read), {}};
+    const std::optional<study::JobShape> shape = study::job_shape(read);
+    job = {&study::training_runs(), *std::move(kind), shape, {}, study::keys_untold(read, files, recorded)};
   } else if (std::optional<study::RunKind> call = study::called_collective(read)) {
-    job = {&study::collective_runs(), *std::move(call), {}, {}};
+    job = {&study::collective_runs(), *std::move(call), {}, {}, {}};
   } else {
     return std::nullopt;
   }
@@ -285,7 +287,31 @@ void add_sureness(const Comparable& job, const Session& session, report::Result&
   if (job.by_hand.empty())
     result.interval =
         study::time_interval(study::interval_of(job.kind, errors, *job.schema), report::iteration_time(result));
-  if (job.shape) result.nearest = study::nearest_run(job.kind, *job.shape, errors);
+  if (job.shape) result.nearest = study::nearest_run(job.kind, *job.shape, errors, job.untold);
+}
+
+// The error of a job that does not fit; its hint tells of a published run that did.
+InputError with_measured_fit(const InputError& error, const std::optional<Comparable>& job, const Session& session) {
+  if (!error.out_of_memory() || !job || !job->shape) return error;
+  const std::string fit =
+      study::measured_fit_text(job->kind, *job->shape, study::shipped_errors(*job->schema, session.files));
+  std::vector<Problem> problems(error.problems().begin(), error.problems().end());
+  for (Problem& problem : problems)
+    if (problem.out_of_memory && !fit.empty()) problem.hint += (problem.hint.empty() ? "" : "; ") + fit;
+  return InputError(std::move(problems));
+}
+
+// `job` is filled in while the experiment is read.
+experiment::Run simulate(const experiment::RunRequest& request, const std::optional<Comparable>& job,
+                         const Session& session) {
+  Progress progress;
+  try {
+    experiment::Run run = experiment::run_experiment(request, session.files, std::ref(progress));
+    progress.clear();
+    return run;
+  } catch (const InputError& error) {
+    throw with_measured_fit(error, job, session);
+  }
 }
 
 // Before the work: they can be written, and of the files that a run writes no two are the same.
@@ -375,9 +401,7 @@ void run(RunOptions& options, Session& session) {
   request.finds_path = true;
   request.finds_slack = options.critical_path;
   if (!options.timeline.empty()) request.link_rates_of = timeline_ranks;
-  Progress progress;
-  experiment::Run run = experiment::run_experiment(request, session.files, std::ref(progress));
-  progress.clear();
+  experiment::Run run = simulate(request, job, session);
   if (job) add_sureness(*job, session, run.result);
   refuse_contradiction(run, options);
   print_warnings(run.result.warnings);

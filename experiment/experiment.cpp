@@ -10,6 +10,7 @@
 #include "core/config/quantity_text.h"
 #include "experiment/recorded_run.h"
 #include "experiment/sections.h"
+#include "experiment/warnings.h"
 
 namespace orrery::experiment {
 namespace {
@@ -111,29 +112,6 @@ void check_makers(Section& section, const ExperimentKeys& experiment) {
   }
 }
 
-// Constants of the library that `measured`, below cluster.nccl, replaces; `path` leads to it.
-void overrule_constants(Section& section, const ConfigValue& measured, const std::string& path) {
-  for (const ConfigEntry& entry : measured.entries) {
-    const std::string key = fmt::format("{}.{}", path, entry.key);
-    if (entry.value.kind == ConfigValue::Kind::kMap)
-      overrule_constants(section, entry.value, key);
-    else
-      section.overruled("collectives.constants" + key, "cluster.nccl" + key, entry.value.where);
-  }
-}
-
-// Marks idle constants of NCCL: those of a library that is not in use, and those that the cluster's own replace.
-void find_idle_constants(Section& section, bool has_nccl) {
-  const ConfigValue* cluster = section.value("cluster");
-  const ConfigEntry* measured = cluster == nullptr ? nullptr : cluster->find("nccl");
-  if (has_nccl && measured != nullptr) overrule_constants(section, measured->value, {});
-  if (has_nccl) return;
-  const std::string reason = "'collectives.library' is 'fixed', and NCCL alone follows from it";
-  section.idle("cluster.nccl", reason, "collectives.library: nccl", IdleWarning::kOwnFile);
-  for (const char* key : {"cluster.node.interconnect", "cluster.node.multicast", "cluster.scale_out.network.kind"})
-    section.idle(key, reason, "collectives.library: nccl");
-}
-
 // `network` is that of `section`; the cluster has been read.
 void read_collectives_of(Section& section, const Section& network, ExperimentKeys& experiment) {
   LibraryHints hints;
@@ -146,8 +124,8 @@ void read_collectives_of(Section& section, const Section& network, ExperimentKey
   section.defaulted_section("collectives", "algorithms and library of collectives", [&](Section& s) {
     experiment.algorithms = read_collectives(s, hints, experiment.simulation.collectives);
   });
-  find_idle_constants(section, experiment.simulation.collectives.nccl.has_value());
   if (!experiment.fabric) return;
+  find_idle_constants(section, experiment.simulation.collectives.nccl.has_value(), machines_of(experiment));
   const std::optional<collectives::NcclOptions>& nccl = experiment.simulation.collectives.nccl;
   if (nccl && nccl->pxn) experiment.fabric->relay_between_rails();
 }
@@ -273,13 +251,12 @@ void check_workload(Section& section, const ExperimentKeys& experiment, const Wo
     check_dispatch(*training, device, diagnostics);
   }
   workload::check_training(*training, experiment.fabric->device_count(), diagnostics);
-  if (training->recompute == workload::Recompute::kSelective && training->transformer() != nullptr &&
-      training->software.selective == workload::SelectiveKind::kScores &&
-      workload::attention_of(*training) == workload::AttentionKind::kFlash)
-    diagnostics.warning(training->where_of("recompute"),
-                        "'recompute: selective' changes nothing: it computes the scores of attention again, and flash "
-                        "attention keeps none",
-                        "leave it out; or write workload.recompute: full, or workload.model.attention: plain");
+  if (training->recompute == workload::Recompute::kSelective)
+    for (const AlikeValues& alike : alike_values(*training))
+      if (alike.path == "workload.recompute")
+        diagnostics.warning(training->where_of("recompute"),
+                            fmt::format("'recompute: selective' changes nothing: {}", alike.reason),
+                            "leave it out; or write workload.recompute: full, or workload.model.attention: plain");
   if (training->parallel.zero == 3 && !training->software.overlap_gradients)
     diagnostics.warning(training->where_of("parallel.zero"),
                         fmt::format("zero: 3 gathers parameters before every layer, and {} overlaps none of it",

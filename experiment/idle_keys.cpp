@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "collectives/nccl/constants.h"
 #include "experiment/sections.h"
+#include "experiment/warnings.h"
 #include "workload/training/layers/blocks.h"
 
 namespace orrery::experiment {
@@ -124,6 +126,48 @@ bool computes_exponentials(const TrainingSpec& training, std::span<const system:
          });
 }
 
+// Values of a key between which a job takes equally long where `holds` is true of it.
+struct AlikeRule {
+  std::string_view key;  // below workload
+  std::vector<std::string> values;
+  bool (*holds)(const TrainingSpec& training);
+  std::string_view reason;
+};
+
+bool recomputes_scores_alone(const TrainingSpec& training) {
+  return training.transformer() != nullptr && training.software.selective == workload::SelectiveKind::kScores;
+}
+
+bool exchanges_once(const TrainingSpec& training) { return training.micro_batches() == 1 || training.keeps_gathered(); }
+
+// Of a key, the first that holds is told.
+const std::vector<AlikeRule>& alike_rules() {
+  static const std::vector<AlikeRule> kRules = {
+      {"recompute",
+       {"none", "selective"},
+       [](const TrainingSpec& training) { return recomputes_scores_alone(training) && has_flash_attention(training); },
+       "selective computes the scores of attention again, and flash attention keeps none"},
+      {"parallel.zero",
+       {"0", "1", "2", "3"},
+       [](const TrainingSpec& training) { return training.parallel.replicas() == 1; },
+       "the job has one replica, so that there is nothing to share"},
+      {"parallel.zero",
+       {"1", "2"},
+       exchanges_once,
+       "both reduce-scatter gradients and gather parameters once a step; 2 shares the memory of gradients, too"},
+      {"schedule.kind",
+       {"gpipe", "1f1b"},
+       [](const TrainingSpec& training) { return training.parallel.pipeline() == 1; },
+       "the job has no pipeline"},
+      {"schedule.kind",
+       {"1f1b", "gpipe"},
+       [](const TrainingSpec&) { return true; },
+       "both wait for the pipeline to fill and to drain once a step; 1f1b keeps the activations of fewer "
+       "micro-batches"},
+  };
+  return kRules;
+}
+
 // Keys of the cluster that tell how its devices train.
 void find_idle_cluster(Section& section, std::span<const JobSource> jobs, std::span<const system::DeviceSpec> devices) {
   const auto none_of_jobs = [&](const auto& is_so) {
@@ -142,7 +186,47 @@ void find_idle_cluster(Section& section, std::span<const JobSource> jobs, std::s
                  "it tells the time of flash attention on devices with multiprocessors, and no job has that");
 }
 
+// Constants of the library that `measured`, below cluster.nccl, replaces; `path` leads to it.
+void overrule_constants(Section& section, const ConfigValue& measured, const std::string& path) {
+  for (const ConfigEntry& entry : measured.entries) {
+    const std::string key = fmt::format("{}.{}", path, entry.key);
+    if (entry.value.kind == ConfigValue::Kind::kMap)
+      overrule_constants(section, entry.value, key);
+    else
+      section.overruled("collectives.constants" + key, "cluster.nccl" + key, entry.value.where);
+  }
+}
+
+// Constants of NCCL, shipped or measured on the cluster, that no machine of this one reads.
+void find_idle_machine_constants(Section& section, std::span<const MachineKind> machines) {
+  for (std::size_t number = 0; number < collectives::kNcclConstants; ++number) {
+    const std::string reason = collectives::why_idle(number, machines);
+    if (reason.empty()) continue;
+    for (const char* constants : {"cluster.nccl", "collectives.constants"})
+      section.idle(fmt::format("{}.{}", constants, collectives::nccl_constant_entries()[number].path), reason);
+  }
+}
+
 }  // namespace
+
+std::vector<AlikeValues> alike_values(const TrainingSpec& training) {
+  std::vector<AlikeValues> alike;
+  for (const AlikeRule& rule : alike_rules())
+    if (rule.holds(training))
+      alike.push_back({fmt::format("workload.{}", rule.key), rule.values, std::string(rule.reason)});
+  return alike;
+}
+
+void find_idle_constants(Section& section, bool has_nccl, std::span<const MachineKind> machines) {
+  const ConfigValue* cluster = section.value("cluster");
+  const ConfigEntry* measured = cluster == nullptr ? nullptr : cluster->find("nccl");
+  if (has_nccl && measured != nullptr) overrule_constants(section, measured->value, {});
+  if (has_nccl) return find_idle_machine_constants(section, machines);
+  const std::string reason = "'collectives.library' is 'fixed', and NCCL alone follows from it";
+  section.idle("cluster.nccl", reason, "collectives.library: nccl", IdleWarning::kOwnFile);
+  for (const char* key : {"cluster.node.interconnect", "cluster.node.multicast", "cluster.scale_out.network.kind"})
+    section.idle(key, reason, "collectives.library: nccl");
+}
 
 void find_idle_keys(Section& section, std::span<const JobSource> jobs, std::span<const system::DeviceSpec> devices) {
   find_idle_cluster(section, jobs, devices);

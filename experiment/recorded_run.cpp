@@ -138,6 +138,9 @@ std::optional<RecordedRun> load_recorded_run(const std::string& path, const Conf
     throw InputError(run.experiment.where, "'experiment' is missing in this result of a run", kWriteAgain);
   run.experiment.is_resolved = true;
   run.by_hand = part_of(path, document, "by_hand").scalar;
+  const ConfigValue nearest = part_of(path, document, "nearest_run");
+  if (const ConfigEntry* keys = nearest.find("not_compared"))
+    for (const ConfigValue& key : keys->value.items) run.not_compared.push_back(key.scalar);
   take_paths_of(path, from_folder(run.folder, run.source.file));
   return run;
 }

@@ -15,8 +15,9 @@ struct RecordedRun {
   std::filesystem::path folder;  // the working directory of the recorded run as far as it matters; empty: this one
   ConfigValue experiment;        // resolved; its paths start from the file of then, seen from here
   report::ResultSource source;
-  std::string version;  // of the program that wrote it
-  std::string by_hand;  // Result::by_hand, which the resolved experiment no longer tells
+  std::string version;                    // of the program that wrote it
+  std::string by_hand;                    // Result::by_hand, which the resolved experiment no longer tells
+  std::vector<std::string> not_compared;  // NearestRun::not_compared, likewise
 };
 
 bool is_result(const std::string& path, const ConfigFiles& files);

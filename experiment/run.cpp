@@ -34,9 +34,10 @@ std::uint64_t peak_memory() {
 }
 
 bool takes_measured_times(const WorkloadSource& workload, const workload::Job& job) {
-  return !workload.training && !workload.call && std::ranges::any_of(job.graphs, [&](const workload::ExecutionGraph& graph) {
-    return system::has_measured_time(graph, workload.compute);
-  });
+  return !workload.training && !workload.call &&
+         std::ranges::any_of(job.graphs, [&](const workload::ExecutionGraph& graph) {
+           return system::has_measured_time(graph, workload.compute);
+         });
 }
 
 // Requests to a run beside its result.
@@ -99,6 +100,19 @@ report::ProductFigures figures_of(const Experiment& experiment, const ProductCal
   return figures;
 }
 
+// Says what was simulated on which machine.
+void describe(const Experiment& experiment, report::Result& result) {
+  result.experiment = experiment.resolved;
+  result.device = experiment.devices_text();
+  result.devices = experiment.fabric.device_count();
+  if (const std::optional<Packing> packing = packing_of(experiment))
+    result.packed = {std::string(name_of(packing->family)), packing->of_node, packing->per_node};
+  result.network_model = system::network_model_names()[static_cast<std::size_t>(experiment.network)];
+  result.granularity =
+      system::granularity_names()[static_cast<std::size_t>(experiment.simulation.collectives.granularity)];
+  if (experiment.nccl) result.library = experiment.nccl->name();
+}
+
 // Throws NotRepeatable where `loops` have to be written out to be exact.
 Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::Loops loops, Diagnostics& diagnostics,
                  Clock::time_point started, const RunProgress& progress) {
@@ -148,15 +162,7 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
   }
   std::optional<report::Slack> slack = wanted.slack ? find_slack(job, matching, totals, log) : std::nullopt;
   result.computes_as_measured = computes_as_measured;
-  result.experiment = experiment.resolved;
-  result.device = experiment.devices_text();
-  result.devices = experiment.fabric.device_count();
-  if (const std::optional<Packing> packing = packing_of(experiment))
-    result.packed = {std::string(name_of(packing->family)), packing->of_node, packing->per_node};
-  result.network_model = system::network_model_names()[static_cast<std::size_t>(experiment.network)];
-  result.granularity =
-      system::granularity_names()[static_cast<std::size_t>(experiment.simulation.collectives.granularity)];
-  if (experiment.nccl) result.library = experiment.nccl->name();
+  describe(experiment, result);
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   result.wall_seconds = std::chrono::duration<double>(Clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();

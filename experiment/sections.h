@@ -84,6 +84,10 @@ std::vector<JobSource> read_jobs(Section& experiment, const JobMachine& machine)
 // the cluster's nodes.
 void find_idle_keys(Section& section, std::span<const JobSource> jobs, std::span<const system::DeviceSpec> devices);
 
+// The same of constants of NCCL: those of a library that is not in use, those that the cluster's own replace, and those
+// of machines that the cluster has not. `machines`: by type of its nodes.
+void find_idle_constants(Section& section, bool has_nccl, std::span<const MachineKind> machines);
+
 // --- perturb
 
 // The links of `fabric`, if there is one, become as `perturb.links` says. Not every model lets them change over time.

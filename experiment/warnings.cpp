@@ -135,19 +135,21 @@ void warn_of_idle_nodes(const Experiment& experiment, std::span<const DeviceId> 
                           "`placement` says which devices ranks run on");
 }
 
-// Numbers of nodes that groups of experts reach over: of the group with the fewest, and of that with the most.
-std::pair<std::size_t, std::size_t> nodes_of_expert_groups(const Experiment& experiment, const workload::RankGrid& grid,
-                                                           std::span<const DeviceId> placement) {
+// Numbers of nodes that groups of a family reach over: of the group with the fewest, and of that with the most.
+// `placement`: of the ranks of the grid.
+std::pair<std::size_t, std::size_t> nodes_of_groups(workload::GroupFamily family, const Experiment& experiment,
+                                                    const workload::RankGrid& grid,
+                                                    std::span<const DeviceId> placement) {
   using Place = std::pair<std::int64_t, std::uint32_t>;  // a group, and a node that it has a rank on
   std::set<Place> places;
   Place last{-1, 0};  // neighbours are mostly in one place
   for (std::int64_t rank = 0; rank < grid.ranks(); ++rank) {
-    const Place place(grid.group_of(workload::GroupFamily::kExpert, grid.place(rank)),
+    const Place place(grid.group_of(family, grid.place(rank)),
                       network::node_of(experiment.fabric, placement[static_cast<std::size_t>(rank)]));
     if (place != last) places.insert(place);
     last = place;
   }
-  std::vector<std::size_t> nodes(static_cast<std::size_t>(grid.group_count(workload::GroupFamily::kExpert)));
+  std::vector<std::size_t> nodes(static_cast<std::size_t>(grid.group_count(family)));
   for (const auto& [group, node] : places) ++nodes[static_cast<std::size_t>(group)];
   const auto [least, most] = std::ranges::minmax(nodes);
   return {least, most};
@@ -163,7 +165,8 @@ void warn_of_plain_dispatch(const Experiment& experiment, std::span<const Device
   const auto* model = std::get_if<workload::TransformerSpec>(&training->model.sizes);
   if (training->experts.dispatch.kind != DispatchKind::kAllToAll || model == nullptr || model->experts_per_token < 2)
     return;
-  const auto [least, most] = nodes_of_expert_groups(experiment, workload::RankGrid(training->parallel), placement);
+  const auto [least, most] =
+      nodes_of_groups(workload::GroupFamily::kExpert, experiment, workload::RankGrid(training->parallel), placement);
   if (most == 1) return;
   diagnostics.warning(
       {experiment.file},
@@ -172,6 +175,33 @@ void warn_of_plain_dispatch(const Experiment& experiment, std::span<const Device
                   training->parallel.expert, least < most ? "up to " : "", most, model->experts_per_token),
       "workload.experts.dispatch: deepep sends it to each node once; all-to-all, written down, is taken "
       "as meant");
+}
+
+// Warns where tensor-parallel groups of one of several jobs reach over more nodes than they have to: jobs stand one
+// behind the other, and none is packed by node. Jobs behind one whose ranks only its traces tell are left out.
+void warn_of_unpacked_jobs(const Experiment& experiment, std::span<const DeviceId> placement,
+                           Diagnostics& diagnostics) {
+  if (experiment.jobs.size() < 2 || !experiment.fabric.is_of_nodes()) return;
+  if (experiment.placement.kind != PlacementKind::kPacked) return;
+  const std::int64_t per_node = experiment.fabric.dimensions().front().size;
+  std::size_t first = 0;
+  for (const JobSource& job : experiment.jobs) {
+    const std::optional<workload::TrainingSpec>& training = job.workload.training;
+    if (!training && !job.workload.call) return;
+    const std::size_t ranks =
+        training ? static_cast<std::size_t>(training->parallel.ranks()) : std::size_t{job.workload.call->ranks};
+    const std::span<const DeviceId> devices = placement.subspan(first, ranks);
+    first += ranks;
+    if (!training || training->parallel.tensor() == 1 || training->parallel.tensor() > per_node) continue;
+    const auto [least, most] =
+        nodes_of_groups(workload::GroupFamily::kTensor, experiment, workload::RankGrid(training->parallel), devices);
+    if (most > 1)
+      diagnostics.warning(training->where,
+                          fmt::format("tensor-parallel groups of job '{}' reach over up to {} nodes: several jobs are "
+                                      "placed one behind the other, and none is packed by node",
+                                      printable(job.name), most),
+                          "list the devices that ranks are to run on in `placement`");
+  }
 }
 
 }  // namespace
@@ -183,6 +213,7 @@ void warn_before_run(const Experiment& experiment, const workload::Job& job, con
   warn_of_idle_roofline(experiment, job, compute, diagnostics);
   warn_of_idle_nodes(experiment, placement, diagnostics);
   warn_of_plain_dispatch(experiment, placement, diagnostics);
+  warn_of_unpacked_jobs(experiment, placement, diagnostics);
   warn_of_collectives(experiment, job, matching, placement, diagnostics);
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "core/ids.h"
@@ -10,8 +12,17 @@
 #include "system/plans/plans.h"
 #include "workload/graph/job.h"
 #include "workload/matching/matching.h"
+#include "workload/training/spec/training_spec.h"
 
 namespace orrery::experiment {
+
+// Values of one key by which a job takes equally long, though the key is not idle, and why.
+struct AlikeValues {
+  std::string path;                 // "workload.recompute"
+  std::vector<std::string> values;  // as configurations have them; the plain one first
+  std::string reason;
+};
+std::vector<AlikeValues> alike_values(const workload::TrainingSpec& training);
 
 // Warns of what is known before the simulation. `placement`: the device of each rank of `job`; `compute`: by graph.
 void warn_before_run(const Experiment& experiment, const workload::Job& job, const workload::Matching& matching,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/assert.h"
+#include "report/rank_history.h"
 
 namespace orrery::report {
 
@@ -19,12 +20,15 @@ Duration Breakdown::exposed_total() const {
 Breakdown TimeAccount::of(RankId rank, std::span<const system::OperationRecord> operations, Time end) {
   take_up(rank);
   sort_starts(operations);
+  if (graph_->has_host() && !operations.empty())
+    host_free_ = paced_until_ = std::ranges::min_element(operations, {}, &system::OperationRecord::start)->start;
   auto next = starts_.begin();
   for (const system::OperationRecord& operation : operations) {
     for (; next != starts_.end() && next->time < operation.end; ++next) {
       book_until(next->time);
       start(operations[next->operation], next->stage);
     }
+    if (graph_->has_host()) follow_host(operation);
     if (operation.start == operation.end) continue;
     book_until(operation.end);
     finish(operation);
@@ -47,6 +51,7 @@ void TimeAccount::take_up(RankId rank) {
   now_ = Time{};
   busy_ = {};
   loading_ = 0;
+  synchronisations_ = 0;
   open_.clear();
   const workload::ExecutionGraph& graph = job_.graph(rank);
   in_collectives_.assign(graph.communicator_slots(), Duration::zero());
@@ -148,6 +153,20 @@ void TimeAccount::finish(const system::OperationRecord& operation) {
     case workload::NodeKind::kReceive:
       return;
   }
+}
+
+void TimeAccount::follow_host(const system::OperationRecord& operation) {
+  const workload::HostWork host = graph_->host(operation.node);
+  if (graph_->kind(operation.node) == workload::NodeKind::kCompute && operation.moving > operation.start) {
+    const Time turns_to = host_free_ + (graph_->host_before(operation.node) - graph_->host_ahead(synchronisations_));
+    const Time launched = launched_at(*graph_, operation, turns_to + host.launches);
+    const Time from = std::max(host_free_, paced_until_);
+    result_.host_pace += std::max(Duration::zero(), launched - from);
+    paced_until_ = std::max(from, launched);
+  }
+  if (!host.synchronises) return;
+  ++synchronisations_;
+  host_free_ = operation.end;
 }
 
 // The same is under way from now_ to `time`.

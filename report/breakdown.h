@@ -34,6 +34,9 @@ struct Breakdown {
   Duration wait{};
   Duration idle{};
   Duration loading{};  // beside all of these: input was on its way
+  // Likewise: the host launched one kernel after the other, until that of the last computation that had to wait for it;
+  // nothing else on the rank could have made that end earlier.
+  Duration host_pace{};
   Time finish;
 
   Duration exposed_total() const;
@@ -73,6 +76,7 @@ class TimeAccount {
   bool is_input(NodeId node) const;
   bool is_checkpoint(NodeId node) const { return graph_->kind(node) == workload::NodeKind::kMemoryStore; }
   void finish(const system::OperationRecord& operation);
+  void follow_host(const system::OperationRecord& operation);
   void book_until(Time time);
   void book_blocked(const system::OperationRecord& first, Time until);
   std::string_view peer_family(std::uint32_t peer_slot) const;
@@ -86,6 +90,9 @@ class TimeAccount {
   Breakdown result_;
   Time now_;
   std::array<int, 4> busy_{};
+  Time host_free_;                      // when the host went on behind what it waited for last, or began
+  Time paced_until_;                    // by the host
+  std::uint32_t synchronisations_ = 0;  // done
   int loading_ = 0;
   std::vector<Open> open_;                // a heap, with operations that have ended
   std::vector<Start> starts_;             // of operations that take time, in order

@@ -118,16 +118,38 @@ class Walk {
       case NodeKind::kSend:
         return step_of_send(operation);
       case NodeKind::kHostCompute:
-        book_compute("host", operation);
+        book_compute("host", operation, operation.start);
         break;
       case NodeKind::kMemoryLoad:
       case NodeKind::kMemoryStore:
-        book_compute("memory", operation);
+        book_compute("memory", operation, operation.start);
         break;
       default:
+        if (operation.moving > operation.start) return step_of_host(operation);
         book_device(operation);
     }
     go_on(operation, operation.start);
+  }
+
+  // A computation that ended when its host let it: kernels from the one that was waited for on, before them launches,
+  // back to where the host had waited itself.
+  void step_of_host(const OperationRecord& operation) {
+    RankHistory& past = history(rank_);
+    const HostChain chain = past.launches_up_to(operation);
+    const Time launched = std::min(chain.launched, now_);
+    book_compute("compute", operation, launched);
+    now_ = launched;
+    for (std::uint32_t number = operation.number + 1; number-- > chain.first;)
+      if (const OperationRecord* one = past.of_number(number))
+        book_launches(*one, std::min(past.graph().host(one->node).launches, now_ - chain.begin));
+    book_launches(operation, now_ - chain.begin);
+    operation_ = chain.after;
+  }
+
+  void book_launches(const OperationRecord& operation, Duration time) {
+    book(rank_, "host", time, &operation);
+    ranks_[rank_].launching += time;
+    now_ -= time;
   }
 
   void step_of_collective(const OperationRecord& operation) {
@@ -238,18 +260,16 @@ class Walk {
     ranks_[rank].time += time;
   }
 
-  void book_compute(std::string_view what, const OperationRecord& operation) {
-    book(rank_, what, now_ - operation.start, &operation);
-    ranks_[rank_].compute += now_ - operation.start;
+  void book_compute(std::string_view what, const OperationRecord& operation, Time from) {
+    book(rank_, what, now_ - from, &operation);
+    ranks_[rank_].compute += now_ - from;
   }
 
-  // A computation, how long it waited for its host before, and how long others beside it delayed its end.
+  // A computation, and how long others beside it delayed its end.
   void book_device(const OperationRecord& operation) {
     const Time overdue = std::min(operation.end - operation.slowed, now_);
-    const Time launched = std::min(operation.moving, now_);
     book(rank_, "slowed by communication", now_ - overdue, &operation);
-    book(rank_, "compute", overdue - launched, &operation);
-    book(rank_, "host", launched - operation.start, &operation);
+    book(rank_, "compute", overdue - operation.start, &operation);
     ranks_[rank_].compute += now_ - operation.start;
   }
 

@@ -4,8 +4,10 @@
 //
 // It is found from the end: an operation began when something on its rank ended that it depends on, or that was on its
 // stream; a collective moved when its last member came, and the chain goes on with that member; a message is on its
-// way since its send began, and the chain goes on with the sender. The steps leave no gaps: they sum to the time to
-// the picosecond. Of several that ended at the same instant the one is taken that the operation depends on, of these
+// way since its send began, and the chain goes on with the sender. A computation that ended when its host let it waited
+// for that, not for the device: the chain goes on along the host's launches, one after the other, to what the host
+// itself waited for, a synchronisation or its beginning. The steps leave no gaps: they sum to the time to the
+// picosecond. Of several that ended at the same instant the one is taken that the operation depends on, of these
 // the first in the program.
 #pragma once
 
@@ -27,8 +29,9 @@ namespace orrery::report {
 struct PathOfRank {
   RankId rank{};  // that stands for them
   Duration time{};
-  Duration compute{};  // of it, with host and memory
-  Duration late{};     // of it, before its first operation
+  Duration compute{};    // of it, with memory and what the host does itself
+  Duration launching{};  // of it: the host launched kernels that the device waited for
+  Duration late{};       // of it, before its first operation
 };
 
 // Share of the path that moved over a link.

@@ -28,16 +28,50 @@ constexpr double kLeastBeside = 0.1;    // of the first one's cost
 constexpr double kLeastSlower = 1.005;  // than the peers
 
 // Kinds of culprits; one name can have several: a rank that is slow and late.
-enum class Kind : std::uint8_t { kLate, kRanks, kLink, kLinks };
+enum class Kind : std::uint8_t { kLate, kRanks, kHosts, kLink, kLinks };
 
 Duration part_of(Duration time, double share) {
   return Duration(static_cast<std::int64_t>(static_cast<double>(time.count()) * share));
 }
 
+// Time in which each rank computes; without how long it waits for its host to launch that.
+std::vector<Duration> computing_times(const workload::Job& job, const Result& result) {
+  std::vector<Duration> times;
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const Breakdown& own = result.classes[result.class_of_rank[rank]];
+    times.push_back(job.graph(RankId(rank)).has_host() ? own.compute - own.host : own.compute);
+  }
+  return times;
+}
+
+// Time that the host of each rank takes for all of its launches.
+std::vector<Duration> launching_times(const workload::Job& job) {
+  std::vector<Duration> of_graph;
+  for (const workload::ExecutionGraph& graph : job.graphs) {
+    const auto of_nodes = [&](std::uint32_t first, std::uint32_t count) {
+      Duration sum{};
+      for (std::uint32_t node = first; node < first + count; ++node)
+        sum = saturating_add(sum, graph.host(NodeId(node)).launches);
+      return sum;
+    };
+    Duration& all = of_graph.emplace_back(of_nodes(0, static_cast<std::uint32_t>(graph.size())));
+    std::vector<Duration> of_stretch;
+    for (const workload::Stretch& stretch : graph.stretches())
+      of_stretch.push_back(of_nodes(index_of(stretch.first), stretch.count));
+    for (std::uint32_t node = 0; node < graph.size() && !of_stretch.empty(); ++node)
+      if (const auto repetition = graph.repetition(NodeId(node)); repetition && !repetition->is_rest)
+        all = saturating_add(all, of_stretch[repetition->stretch]);
+  }
+  std::vector<Duration> times;
+  for (const workload::RankBinding& rank : job.ranks) times.push_back(of_graph[rank.graph]);
+  return times;
+}
+
 // Ranks that have the same to do, but for how much: peers run one program, or programs of the same operations.
 class Peers {
  public:
-  Peers(const CulpritSource& source, const Result& result) : job_(source.job), result_(result) {
+  // `time_of`: by rank, what they are compared by.
+  Peers(const workload::Job& job, std::vector<Duration> time_of) : job_(job), time_of_(std::move(time_of)) {
     std::map<std::uint64_t, std::uint32_t> of_names;
     for (const workload::RankBinding& rank : job_.ranks) {
       const auto [known, is_new] = of_names.try_emplace(job_.labels[rank.labels].content_hash(), rank.graph);
@@ -45,7 +79,7 @@ class Peers {
     }
     std::map<std::uint32_t, std::map<Duration, std::pair<std::size_t, RankId>>> times;
     for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
-      auto& [count, first] = times[key(RankId(rank))].try_emplace(compute(RankId(rank)), 0, RankId(rank)).first->second;
+      auto& [count, first] = times[key(RankId(rank))].try_emplace(time(RankId(rank)), 0, RankId(rank)).first->second;
       ++count;
     }
     for (const auto& [key, of_key] : times) {
@@ -59,34 +93,27 @@ class Peers {
     }
   }
 
-  Duration compute(RankId rank) const { return class_of(rank).compute; }
-  // The first of those that compute as long as the median of the rank's peers.
+  // The first of those that take as long as the median of the rank's peers.
   RankId usual(RankId rank) const { return usual_.at(key(rank)); }
-  // Ratio of the rank's computing time to the usual one.
+  // Ratio of the rank's time to the usual one.
   double slowness(RankId rank) const {
-    const Duration usual_time = compute(usual(rank));
-    return usual_time > Duration::zero() ? seconds(compute(rank)) / seconds(usual_time) : 1;
+    const Duration usual_time = time(usual(rank));
+    return usual_time > Duration::zero() ? seconds(time(rank)) / seconds(usual_time) : 1;
   }
-  // True if the rank computes longer than usual mostly because it waits for its host.
-  bool waits_for_host(RankId rank) const {
-    const Breakdown& own = class_of(rank);
-    const Breakdown& other = class_of(usual(rank));
-    return own.compute > other.compute && 2 * (own.host - other.host) > own.compute - other.compute;
-  }
-  // The peers that compute as long as the rank.
+  // The peers that take as long as the rank.
   std::vector<std::size_t> alike(RankId rank) const {
     std::vector<std::size_t> ranks;
     for (std::uint32_t other = 0; other < job_.ranks.size(); ++other)
-      if (key(RankId(other)) == key(rank) && compute(RankId(other)) == compute(rank)) ranks.push_back(other);
+      if (key(RankId(other)) == key(rank) && time(RankId(other)) == time(rank)) ranks.push_back(other);
     return ranks;
   }
 
  private:
-  const Breakdown& class_of(RankId rank) const { return result_.classes[result_.class_of_rank[index_of(rank)]]; }
+  Duration time(RankId rank) const { return time_of_[index_of(rank)]; }
   std::uint32_t key(RankId rank) const { return key_of_graph_.at(job_.ranks[index_of(rank)].graph); }
 
   const workload::Job& job_;
-  const Result& result_;
+  std::vector<Duration> time_of_;
   std::map<std::uint32_t, std::uint32_t> key_of_graph_;
   std::map<std::uint32_t, RankId> usual_;  // by key
 };
@@ -135,16 +162,29 @@ class Search {
   }
 
   void find_slow_ranks() {
-    if (path_.ranks.empty()) return;
-    const Peers peers(source_, result_);
+    const Peers computing(source_.job, computing_times(source_.job, result_));
+    find_slower(
+        Kind::kRanks, &PathOfRank::compute, computing,
+        [&](RankId rank) { return std::max(computing.slowness(rank), factor(rank)); },
+        [&](RankId rank, double slowness) { return why_slow(rank, slowness, computing); });
+    const Peers launching(source_.job, launching_times(source_.job));
+    find_slower(
+        Kind::kHosts, &PathOfRank::launching, launching, [&](RankId rank) { return launching.slowness(rank); },
+        [&](RankId, double slowness) { return slower_text("the host's launching of kernels", slowness, "on peers"); });
+  }
+
+  // Ranks that are slower than their peers at what they do for a part of the path.
+  template <class SlownessOf, class Why>
+  void find_slower(Kind kind, Duration PathOfRank::*part, const Peers& peers, const SlownessOf& slowness_of,
+                   const Why& why) {
     std::optional<Slowness> of_nodes;
     for (const PathOfRank& one : path_.ranks) {
-      const double slowness = std::max(peers.slowness(one.rank), factor(one.rank));
-      const Duration cost = part_of(one.compute, 1 - 1 / std::max(slowness, 1.0));
+      if (one.*part == Duration::zero()) continue;
+      const double slowness = slowness_of(one.rank);
+      const Duration cost = part_of(one.*part, 1 - 1 / std::max(slowness, 1.0));
       if (slowness < kLeastSlower || cost == Duration::zero()) continue;
-      if (!of_nodes) of_nodes = slowness_of_nodes(peers);
-      add(Kind::kRanks, name_of_slow(one.rank, slowness, peers, *of_nodes), why_slow(one.rank, slowness, peers),
-          one.compute, cost);
+      if (!of_nodes) of_nodes = slowness_of_nodes(slowness_of);
+      add(kind, name_of_slow(one.rank, slowness, peers, *of_nodes), why(one.rank, slowness), one.*part, cost);
     }
   }
 
@@ -154,11 +194,12 @@ class Search {
     return found == source_.perturbation.ranks.end() ? 1 : static_cast<double>(found->second.compute.count()) / 1e6;
   }
 
-  Slowness slowness_of_nodes(const Peers& peers) const {
+  template <class SlownessOf>
+  Slowness slowness_of_nodes(const SlownessOf& slowness_of) const {
     Slowness least;
     if (!source_.fabric.is_of_nodes()) return least;
     for (std::uint32_t rank = 0; rank < source_.placement.size(); ++rank) {
-      const double slowness = std::max(peers.slowness(RankId(rank)), factor(RankId(rank)));
+      const double slowness = slowness_of(RankId(rank));
       const auto [known, is_new] = least.try_emplace(node_of(source_.fabric, source_.placement[rank]), slowness);
       known->second = std::min(known->second, slowness);
     }
@@ -183,13 +224,15 @@ class Search {
     return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", rank_ranges(ranks, 24));
   }
 
+  static std::string slower_text(std::string_view what, double slowness, std::string_view than) {
+    return slowness < 2 ? fmt::format("{} takes {} longer than {}", what, short_percent(slowness - 1), than)
+                        : fmt::format("{} takes {:.1f} times as long as {}", what, slowness, than);
+  }
+
   std::string why_slow(RankId rank, double slowness, const Peers& peers) const {
     // If most peers are slowed alike, only the configuration tells.
     const std::string_view than = peers.slowness(rank) < kLeastSlower ? "if nothing slowed it" : "on peers";
-    std::string text = slowness < 2
-                           ? fmt::format("computing takes {} longer than {}", short_percent(slowness - 1), than)
-                           : fmt::format("computing takes {:.1f} times as long as {}", slowness, than);
-    if (peers.waits_for_host(rank)) text += ", most of it in waiting for the host";
+    const std::string text = slower_text("computing", slowness, than);
     const RankId usual = peers.usual(rank);
     if (&source_.job.graph(rank) == &source_.job.graph(usual)) return text;
     const std::string most = largest_difference(rank, usual);
@@ -205,7 +248,7 @@ class Search {
       for (const system::OperationRecord& operation : source_.log.of(source_.acting[index_of(of)]))
         if (graph.kind(operation.node) == workload::NodeKind::kCompute)
           differences[every_layer(source_.job.labels_of(of).name(operation.node))] +=
-              sign * (operation.end - operation.start);
+              sign * (operation.end - operation.moving);
     };
     take(rank, 1);
     take(usual, -1);

@@ -57,8 +57,6 @@ Value seconds_of_part(const Source& from) {
   return sum;
 }
 
-bool has_largest_part(const Source& from) { return !from.parts.empty() && from.iteration > Duration::zero(); }
-
 using enum FigureGroup;
 using enum FigureUnit;
 
@@ -326,19 +324,21 @@ constexpr auto kFigures = std::to_array<Figure>({
      .key = "bound_by",
      .heading = "bound by",
      .unit = kText,
-     .meaning = "largest part of the iteration",
+     .meaning = "largest part of the iteration; the host, if its launches set the pace for longer than that",
      .take =
          [](const Source& from) {
-           return has_largest_part(from) ? Value(printable(short_name(from.parts.front()), SIZE_MAX)) : Value();
+           const std::optional<Bound> bound = bound_of(from);
+           return bound ? Value(printable(bound->name, SIZE_MAX)) : Value();
          }},
     {.group = kParts,
      .key = "bound_share",
      .heading = "share",
      .unit = kShare,
-     .meaning = "share of the iteration that its largest part has",
+     .meaning = "share of the iteration that this has",
      .take =
          [](const Source& from) {
-           return has_largest_part(from) ? Value(from.parts.front().seconds / seconds(from.iteration)) : Value();
+           const std::optional<Bound> bound = bound_of(from);
+           return bound ? Value(bound->seconds / seconds(from.iteration)) : Value();
          }},
 });
 
@@ -401,9 +401,18 @@ FigureSource figure_source(const Result& result) {
                       result.call ? &*result.call : nullptr,
                       result.product ? &*result.product : nullptr,
                       mean_parts(result),
-                      shares_of(result.links)};
+                      shares_of(result.links),
+                      mean_host_pace(result)};
   for (Part& part : source.parts) part.seconds /= static_cast<double>(result.iterations);
+  source.host_pace /= static_cast<double>(result.iterations);
   return source;
+}
+
+std::optional<Bound> bound_of(const FigureSource& source) {
+  if (source.parts.empty() || source.iteration == Duration::zero()) return std::nullopt;
+  const Part& largest = source.parts.front();
+  if (source.host_pace > largest.seconds) return Bound{"host", source.host_pace};
+  return Bound{short_name(largest), largest.seconds};
 }
 
 std::span<const Figure> figures() { return kFigures; }

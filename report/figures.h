@@ -33,7 +33,16 @@ struct FigureSource {
   const ProductFigures* product = nullptr;
   std::vector<Part> parts{};  // of an iteration, mean over ranks, largest first
   LinkShares links{};
+  double host_pace = 0;  // seconds of an iteration, mean over ranks: Breakdown::host_pace
 };
+
+// Part that bounds the iteration: the host, if it sets the pace for longer than any part lasts; else the largest. Null
+// if there are none.
+struct Bound {
+  std::string name;  // in a word
+  double seconds = 0;
+};
+std::optional<Bound> bound_of(const FigureSource& source);
 
 // All of the result, which it refers to.
 FigureSource figure_source(const Result& result);

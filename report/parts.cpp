@@ -105,6 +105,12 @@ std::vector<Part> mean_parts(const Result& result) {
   return means;
 }
 
+double mean_host_pace(const Result& result) {
+  double sum = 0;
+  for (const std::uint32_t number : result.class_of_rank) sum += seconds(result.classes[number].host_pace);
+  return result.class_of_rank.empty() ? 0 : sum / static_cast<double>(result.class_of_rank.size());
+}
+
 std::vector<std::string> group_families(const std::vector<workload::Communicator>& communicators) {
   std::vector<std::string> families;
   for (const workload::Communicator& communicator : communicators) {

@@ -49,6 +49,9 @@ std::string short_name(const Part& part);
 // The parts that are not zero, largest first; they sum to the iteration time.
 std::vector<Part> mean_parts(const Result& result);
 
+// Seconds of Breakdown::host_pace, mean over ranks.
+double mean_host_pace(const Result& result);
+
 // The name of an operation without the number of its layer: "layer * mlp forward".
 std::string every_layer(std::string_view name);
 

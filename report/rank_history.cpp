@@ -111,6 +111,39 @@ const std::vector<const system::OperationRecord*>& RankHistory::by_number() {
   return by_number_;
 }
 
+Time launched_at(const workload::ExecutionGraph& graph, const system::OperationRecord& operation, Time through) {
+  const Duration alone = operation.end - operation.moving - operation.slowed;
+  return std::min(alone > graph.host(operation.node).launches ? operation.end - alone : through, operation.end);
+}
+
+HostChain RankHistory::launches_up_to(const system::OperationRecord& operation) {
+  HostChain chain;
+  chain.first = operation.number;
+  Duration launching = graph_.host(operation.node).launches;
+  for (; chain.first > 0; --chain.first) {
+    const system::OperationRecord* before = of_number(chain.first - 1);
+    if (before == nullptr) continue;
+    const workload::HostWork host = graph_.host(before->node);
+    if (host.synchronises) {
+      chain.after = before;
+      break;
+    }
+    launching = saturating_add(launching, host.launches);
+  }
+  chain.begin = chain.after != nullptr
+                    ? chain.after->end
+                    : std::ranges::min_element(operations_, {}, &system::OperationRecord::start)->start;
+  const Time through = chain.begin + (launching - host_ahead(chain.after));
+  chain.launched = std::max(chain.begin, launched_at(graph_, operation, through));
+  return chain;
+}
+
+Duration RankHistory::host_ahead(const system::OperationRecord* after) const {
+  const std::span<const NodeId> all = graph_.synchronisations();
+  const auto is_done = [&](NodeId node) { return after != nullptr && graph_.number(node) <= after->number; };
+  return graph_.host_ahead(static_cast<std::uint32_t>(std::ranges::partition_point(all, is_done) - all.begin()));
+}
+
 void RankHistory::find_calls() {
   calls_.resize(graph_.communicator_slots());
   for (const system::OperationRecord* operation : by_number())

@@ -54,6 +54,19 @@ struct PathSum {
   }
 };
 
+// Time at which the device no longer waited for launches of a computation that ended when its host let it. `through`:
+// when the host was through with them. Of its kernels the one launched last was waited for if its launches take longer
+// than its kernels, else the first.
+Time launched_at(const workload::ExecutionGraph& graph, const system::OperationRecord& operation, Time through);
+
+// Launches of a host without a pause, up to those of one operation.
+struct HostChain {
+  const system::OperationRecord* after = nullptr;  // what the host waited for before; null: it began
+  Time begin;                                      // when it went on behind that, or began
+  Time launched;                                   // launched_at(), between `begin` and the operation's end
+  std::uint32_t first = 0;                         // number of the first operation that it launched
+};
+
 // History of one rank, with its operations on the path.
 class RankHistory {
  public:
@@ -62,6 +75,10 @@ class RankHistory {
 
   const workload::ExecutionGraph& graph() const { return graph_; }
   const system::OperationRecord* of_node(NodeId node) { return by_number()[graph_.number(node)]; }
+  // Of ExecutionGraph::number(), with repetitions written out; null if it was not run.
+  const system::OperationRecord* of_number(std::uint32_t number) { return by_number()[number]; }
+  // `operation`: one of the rank's computations, of a graph that has_host().
+  HostChain launches_up_to(const system::OperationRecord& operation);
   std::span<const system::OperationRecord* const> calls(std::uint32_t slot) {
     if (calls_.empty()) find_calls();
     return calls_[slot];
@@ -75,6 +92,8 @@ class RankHistory {
   // Few ranks are asked for what another waited for.
   const std::vector<const system::OperationRecord*>& by_number();
   void find_calls();
+  // Time by which the host is ahead where it goes on behind `after`, or begins.
+  Duration host_ahead(const system::OperationRecord* after) const;
 
   const workload::ExecutionGraph& graph_;
   std::vector<system::OperationRecord> operations_;        // by end

@@ -167,11 +167,13 @@ struct TimeInterval {
 
 // The published run that is nearest to a job.
 struct NearestRun {
-  std::string name;      // of its row
-  std::string family;    // of its table
-  std::string plan;      // "512 h100-sxm, tensor 4, data 128, batch 1024"
-  Duration measured{};   // of an iteration
-  double error = 0;      // predicted / measured - 1, by constants fitted without its family
+  std::string name;                   // of its row
+  std::string family;                 // of its table
+  std::string plan;                   // "512 h100-sxm, tensor 4, data 128, batch 1024"
+  Duration measured{};                // of an iteration
+  double error = 0;                   // predicted / measured - 1, by constants fitted without its family
+  std::vector<std::string> unlike{};  // "bf16", "sequence 2048": what it has otherwise than the job, beside its plan
+  std::vector<std::string> not_compared{};  // "recompute": keys that the job sets and of which it is not known
 };
 
 // Figures of a job that is one collective. Bandwidths are in bytes per second, as nccl-tests defines them.

@@ -16,6 +16,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json texts(std::span<const std::string> words) {
+  Json list = Json::array();
+  for (const std::string& word : words) list.push_back(printable(word, 120));
+  return list;
+}
+
 // A training job's communication by kind, that of traces by the groups that they name.
 Json breakdown_json(const Result& result, std::size_t number, const std::vector<std::size_t>& ranks) {
   const Breakdown& b = result.classes[number];
@@ -36,6 +42,7 @@ Json breakdown_json(const Result& result, std::size_t number, const std::vector<
                {"idle_s", seconds(b.idle)},
                {"finish_s", seconds(b.finish)}};
   if (b.loading > Duration::zero()) json["loading_s"] = seconds(b.loading);
+  if (b.host_pace > Duration::zero()) json["host_pace_s"] = seconds(b.host_pace);
   return json;
 }
 
@@ -212,7 +219,9 @@ Json to_json(const Result& result, bool deterministic) {
                                {"family", printable(result.nearest->family, 120)},
                                {"plan", printable(result.nearest->plan, 300)},
                                {"measured_s", seconds(result.nearest->measured)},
-                               {"error", result.nearest->error}};
+                               {"error", result.nearest->error},
+                               {"unlike", texts(result.nearest->unlike)},
+                               {"not_compared", texts(result.nearest->not_compared)}};
   document["ranks"] = result.class_of_rank.size();
   document["cluster_devices"] = result.devices;
   if (result.packed)

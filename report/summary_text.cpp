@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
@@ -240,14 +241,16 @@ std::string loading_text(const Result& result) {
                      percent_of(loading / static_cast<double>(result.class_of_rank.size()), seconds(result.finish)));
 }
 
-// "the host holds devices up 38.0 % of the time".
+// "devices wait for their hosts 38.0 % of the time, mean over ranks; launches set the pace 61.0 % of it".
 std::string host_text(const Result& result) {
   constexpr double kLeastShare = 0.005;
+  const double whole = seconds(result.finish.time_since_epoch()), pace = mean_host_pace(result);
   for (const Part& part : mean_parts(result)) {
-    const double whole = seconds(result.finish.time_since_epoch());
-    if (part.kind == PartKind::kHost && part.seconds >= kLeastShare * whole)
-      return fmt::format("devices wait for their hosts {} of the time, mean over ranks\n",
-                         percent_of(part.seconds, whole));
+    if (part.kind != PartKind::kHost || part.seconds < kLeastShare * whole) continue;
+    std::string text = fmt::format("devices wait for their hosts {} of the time", percent_of(part.seconds, whole));
+    text += ", mean over ranks";
+    if (pace > part.seconds) text += fmt::format("; launches set the pace {} of it", percent_of(pace, whole));
+    return text + "\n";
   }
   return {};
 }
@@ -353,6 +356,15 @@ std::string interval_text(const TimeInterval& interval) {
   return text + "\n";
 }
 
+// "recompute, parallel.zero, batch.micro and 2 more".
+std::string listed(std::span<const std::string> words) {
+  constexpr std::size_t kShown = 3;
+  const std::size_t shown = std::min(kShown, words.size());
+  std::string text = printable(fmt::format("{}", fmt::join(words.first(shown), ", ")), 200);
+  if (words.size() > shown) text += fmt::format(" and {} more", words.size() - shown);
+  return text;
+}
+
 std::string sureness_text(const Result& result) {
   std::string text;
   if (result.interval) text += interval_text(*result.interval);
@@ -360,9 +372,13 @@ std::string sureness_text(const Result& result) {
     text += fmt::format("no interval: no published run has '{}' so\n", printable(result.by_hand, 80));
   if (!result.nearest) return text;
   const NearestRun& run = *result.nearest;
-  return text + fmt::format("nearest measured run: {} of {}: {}, predicted {} too {}; {}\n", printable(run.name, 60),
-                            printable(run.family, 40), rounded(run.measured), percent(std::abs(run.error)),
-                            run.error < 0 ? "fast" : "slow", printable(run.plan, 200));
+  text +=
+      fmt::format("nearest measured run: {} of {}: {}, predicted {} too {} (its family left out); {}",
+                  printable(run.name, 60), printable(run.family, 40), rounded(run.measured),
+                  percent(std::abs(run.error)), run.error < 0 ? "fast" : "slow", printable(run.plan, 400));
+  if (!run.unlike.empty()) text += fmt::format("; unlike the job {}", listed(run.unlike));
+  if (!run.not_compared.empty()) text += fmt::format("; not compared: {}", listed(run.not_compared));
+  return text + "\n";
 }
 
 std::string packed_text(const Result& result) {

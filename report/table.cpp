@@ -174,8 +174,8 @@ std::vector<std::string> scaled(std::span<const Quantity> values, std::span<cons
   return cells;
 }
 
-// Returns the position at which `line`, wider than it may be, is broken: that of a blank, one inside a word, or its length
-// where it cannot be broken. Blanks up to `start` and those that it begins with stay.
+// Returns the position at which `line`, wider than it may be, is broken: that of a blank, one inside a word, or its
+// length where it cannot be broken. Blanks up to `start` and those that it begins with stay.
 std::size_t break_of(const std::string& line, std::size_t start, const Wrapping& wrapping) {
   const std::size_t width = wrapping.width;
   start = std::max(start, std::min(line.find_first_not_of(' '), line.size()));

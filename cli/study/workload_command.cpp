@@ -189,6 +189,22 @@ void write_and_tell(const workload::Job& job, const Outputs& outputs, workload::
                         {"bytes", bytes}}});
 }
 
+// Warns of what takes time in a simulation of the experiment, and which its traces do not hold.
+void warn_of_left_out(const experiment::Experiment& experiment, Diagnostics& diagnostics) {
+  const std::optional<workload::TrainingSpec>& training = experiment.jobs.front().workload.training;
+  if (!training) return;
+  if (training->software.host.launch > Duration::zero())
+    diagnostics.warning({experiment.file},
+                        "traces leave out the hosts: their kernels start as soon as they may, and none waits for its "
+                        "launch ('workload.software.host')",
+                        "simulate the experiment itself with `orrery run` to have them");
+  if (experiment.nccl != nullptr && experiment.simulation.collectives.contention)
+    diagnostics.warning({experiment.file},
+                        "traces leave out contention: what is computed beside communication has its time without it "
+                        "('collectives.contention')",
+                        "simulate the experiment itself with `orrery run` to have it");
+}
+
 void generate(const std::string& file, const Session& session) {
   Diagnostics diagnostics;
   note_input(file);
@@ -218,6 +234,7 @@ void generate(const std::string& file, const Session& session) {
                                                           : "how this library exchanges tokens"),
         source.call->shares ? "leave workload.shares and workload.skew out"
                             : "write all-to-alls in its place: --set workload.exchange.dispatch=all-to-all");
+  warn_of_left_out(experiment, diagnostics);
   print_warnings(diagnostics.problems());
   take_folder(session.outputs);
   write_and_tell(generated.job, session.outputs, workload::TraceEach::kRank);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/assert.h"
 
 namespace orrery::collectives {
@@ -143,6 +145,77 @@ constexpr std::size_t index(Enum e) {
   return static_cast<std::size_t>(e);
 }
 
+bool is_host_bound(const MachineKind& machine) {
+  return machine.within == NodeLinkKind::kPcie || machine.within == NodeLinkKind::kHost;
+}
+
+bool is_nvlink_like(const MachineKind& machine) {
+  return machine.within != NodeLinkKind::kXgmi && !is_host_bound(machine);
+}
+
+template <Architecture architecture>
+bool is_of(const MachineKind& machine) {
+  return machine.architecture == architecture;
+}
+
+bool adds_up_between_nodes(const MachineKind& machine) { return machine.in_network_reduction; }
+
+bool has_multicast(const MachineKind& machine) { return machine.multicast; }
+
+// Constants of some machines alone. `path`: of one, or the start of those of several.
+struct MachineRule {
+  std::string_view path;
+  bool (*reads)(const MachineKind& machine);
+  std::string_view reason;  // where no machine reads them
+};
+
+constexpr std::string_view kNoNvls = "the switches of no node add up what is sent (NVLS)";
+constexpr std::string_view kNoCollNet = "no switches between nodes add up what is sent (SHARP)";
+constexpr std::string_view kNoAmpere = "no device is of architecture ampere";
+constexpr std::string_view kNoHopper = "no device is of architecture hopper";
+constexpr std::string_view kNoBlackwell = "no device is of architecture blackwell";
+constexpr std::string_view kNoPcie = "the GPUs of no node reach one another over PCIe or their host";
+constexpr std::string_view kNoNvlink = "the GPUs of no node are joined by NVLink";
+
+constexpr MachineRule kMachineRules[] = {
+    {"base.nvls", has_multicast, kNoNvls},
+    {"hop.network.nvls", has_multicast, kNoNvls},
+    {"channels.nvls", has_multicast, kNoNvls},
+    {"efficiency.nvls", has_multicast, kNoNvls},
+    {"efficiency.nvls.blackwell", is_of<Architecture::kBlackwell>, kNoBlackwell},
+    {"base.collnet", adds_up_between_nodes, kNoCollNet},
+    {"hop.nvlink.collnet", adds_up_between_nodes, kNoCollNet},
+    {"hop.pcie.collnet", adds_up_between_nodes, kNoCollNet},
+    {"hop.network.collnet", adds_up_between_nodes, kNoCollNet},
+    {"collnet_direct_wait", adds_up_between_nodes, kNoCollNet},
+    {"hop.nvlink.", is_nvlink_like, kNoNvlink},
+    {"hop.xgmi.", [](const MachineKind& machine) { return machine.within == NodeLinkKind::kXgmi; },
+     "the GPUs of no node are joined by xGMI"},
+    {"hop.pcie.", is_host_bound, kNoPcie},
+    {"channels.nvlink", [](const MachineKind& machine) { return !is_host_bound(machine); },
+     "the GPUs of no node are joined by NVLink or xGMI"},
+    {"channels.pcie", is_host_bound, kNoPcie},
+    {"ll_cap.volta.",
+     [](const MachineKind& machine) {
+       return machine.architecture == Architecture::kPascal || machine.architecture == Architecture::kVolta;
+     },
+     "no device is of architecture pascal or volta"},
+    {"ll_cap.hopper.", is_of<Architecture::kHopper>, kNoHopper},
+    {"ll_cap.blackwell.", is_of<Architecture::kBlackwell>, kNoBlackwell},
+    {"copy.hopper",
+     [](const MachineKind& machine) {
+       return machine.architecture == Architecture::kHopper || machine.architecture == Architecture::kBlackwell;
+     },
+     "no device is of architecture hopper or blackwell"},
+    {"base_factor.ampere", is_of<Architecture::kAmpere>, kNoAmpere},
+    {"base_factor.blackwell", is_of<Architecture::kBlackwell>, kNoBlackwell},
+    {"hop_factor.ampere", is_of<Architecture::kAmpere>, kNoAmpere},
+    {"hop_factor.blackwell", is_of<Architecture::kBlackwell>, kNoBlackwell},
+    {"hop_factor.", is_nvlink_like, kNoNvlink},
+};
+
+constexpr std::string_view kOfNetwork = "network.";  // and the word of a kind
+
 [[noreturn]] void no_such_combination() {
   ORRERY_ASSERT(false && "NCCL has no such algorithm in this protocol");
   __builtin_unreachable();
@@ -161,6 +234,18 @@ std::optional<std::size_t> nccl_constant_named(std::string_view path) {
   const auto found = std::ranges::find(kEntries, path, &NcclConstantEntry::path);
   if (found == kEntries.end()) return std::nullopt;
   return static_cast<std::size_t>(found - kEntries.begin());
+}
+
+std::string why_idle(std::size_t number, std::span<const MachineKind> machines) {
+  const std::string_view path = kEntries[number].path;
+  const MachineKind common = common_machine(machines);
+  const auto none = [&](const auto& reads) { return !reads(common) && std::ranges::none_of(machines, reads); };
+  for (const MachineRule& rule : kMachineRules)
+    if (path.starts_with(rule.path) && none(rule.reads)) return std::string(rule.reason);
+  if (!path.starts_with(kOfNetwork)) return {};
+  const std::size_t kind = number - number_of("network.other");
+  if (!none([&](const MachineKind& machine) { return index(machine.network) == kind; })) return {};
+  return fmt::format("no nodes are joined by a network of kind '{}'", name_of(static_cast<NetworkKind>(kind)));
 }
 
 double NcclConstants::base(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const {
@@ -186,8 +271,7 @@ double NcclConstants::base(NcclAlgorithm algorithm, NcclProtocol protocol, const
 double NcclConstants::hop(NcclAlgorithm algorithm, NcclProtocol protocol, const MachineKind& machine) const {
   if (machine.within == NodeLinkKind::kXgmi)
     return values_[protocol == NcclProtocol::kLl ? number_of("hop.xgmi.ll") : number_of("hop.xgmi.simple")];
-  const bool is_pcie = machine.within == NodeLinkKind::kPcie || machine.within == NodeLinkKind::kHost;
-  const std::size_t first = is_pcie ? number_of("hop.pcie.tree.ll") : number_of("hop.nvlink.tree.ll");
+  const std::size_t first = is_host_bound(machine) ? number_of("hop.pcie.tree.ll") : number_of("hop.nvlink.tree.ll");
   switch (algorithm) {
     case NcclAlgorithm::kTree:
       return values_[first + index(protocol)];
@@ -299,13 +383,12 @@ double NcclConstants::ring_chunk_cost() const { return values_[number_of("chunk.
 double NcclConstants::channels(std::optional<NcclAlgorithm> algorithm, const GroupShape& shape,
                                const MachineKind& machine) const {
   const bool is_nvls = algorithm == NcclAlgorithm::kNvls || algorithm == NcclAlgorithm::kNvlsTree;
-  const bool is_pcie = machine.within == NodeLinkKind::kPcie || machine.within == NodeLinkKind::kHost;
   const double most_sends = values_[number_of("channels.send")];
   if (!algorithm && shape.nodes == 1) return most_sends;
   if (!algorithm) return std::min(most_sends, (shape.ranks - shape.fullest) * values_[number_of("channels.peer")]);
   if (is_nvls) return values_[number_of("channels.nvls")];
   if (shape.nodes > 1) return shape.nics * values_[number_of("channels.nic")];
-  return values_[is_pcie ? number_of("channels.pcie") : number_of("channels.nvlink")];
+  return values_[is_host_bound(machine) ? number_of("channels.pcie") : number_of("channels.nvlink")];
 }
 
 double NcclConstants::channels_of_send(bool is_same_node) const {

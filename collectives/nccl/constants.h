@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "collectives/group_shape.h"
@@ -40,6 +41,10 @@ std::string_view meaning_of(std::size_t number);
 std::optional<std::size_t> nccl_constant_named(std::string_view path);
 
 inline constexpr std::size_t kNcclConstants = 91;
+
+// Reason why none of these machines, nor groups of several of them, reads the constant, whatever the job calls:
+// "no GPUs of a node are joined by xGMI". Empty if one may.
+std::string why_idle(std::size_t number, std::span<const MachineKind> machines);
 
 // Each in the unit of its kind.
 class NcclConstants {

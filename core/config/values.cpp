@@ -117,6 +117,19 @@ bool same_word(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, plain, plain);
 }
 
+// Words with other digits are other things, not slips of the pen: fp4 is no fp64.
+std::string hint_of_word(const std::string& word, const Names& names) {
+  const auto digits = [](const std::string& text) {
+    std::string found;
+    std::ranges::copy_if(text, std::back_inserter(found), [](char c) { return c >= '0' && c <= '9'; });
+    return found;
+  };
+  const std::vector<std::string> likely = likely_names(word, names);
+  const auto is_like = [&](const std::string& name) { return digits(name) == digits(word); };
+  if (digits(word).empty() || std::ranges::any_of(likely, is_like)) return suggestion(word, names);
+  return fmt::format("known: {}", fmt::join(names, ", "));
+}
+
 template <class>
 Parsed<std::size_t> parse(const ConfigValue& value, const std::string& path, const Names& names) {
   if (value.kind != ConfigValue::Kind::kScalar)
@@ -126,7 +139,7 @@ Parsed<std::size_t> parse(const ConfigValue& value, const std::string& path, con
       std::ranges::find_if(names, [&](const std::string& name) { return same_word(name, value.scalar); });
   if (found != names.end()) return {static_cast<std::size_t>(found - names.begin()), {}, {}};
   return {
-      {}, fmt::format("{}: unknown value '{}'", path, printable(value.scalar, 60)), suggestion(value.scalar, names)};
+      {}, fmt::format("{}: unknown value '{}'", path, printable(value.scalar, 60)), hint_of_word(value.scalar, names)};
 }
 
 }  // namespace

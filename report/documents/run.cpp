@@ -71,26 +71,28 @@ DocumentKeys job_keys() {
 }
 
 DocumentKeys breakdown_keys() {
-  return {
-      {kWhole, "class", "its number"},
-      {kWhole, "ranks", "its size"},
-      {kWhole, "first_rank", "its lowest rank"},
-      {kText, "members", "\"0-7,16-23\""},
-      {kNumber, "compute_s", "computing"},
-      {kNumber, "slowed_s", "of it the end of computations that ran slower beside communication"},
-      {kNumber, "host_s", "of it with only the host"},
-      {kNumber, "memory_s", "of it with remote memory"},
-      {kMap,
-       "exposed_comm_s",
-       "exposed communication by name, as in the tables of `--details`; of traces and of several jobs by "
-       "communicator; of generated jobs also `input` and `checkpoint`",
-       {{kNumber, "<NAME>", ""}}},
-      {kNumber, "bubble_s", ""},
-      {kNumber, "wait_s", ""},
-      {kNumber, "idle_s", ""},
-      {kNumber, "finish_s", ""},
-      maybe({kNumber, "loading_s",
-             "of generated jobs with `input`: how long batches were on their way, exposed or beside other things"})};
+  return {{kWhole, "class", "its number"},
+          {kWhole, "ranks", "its size"},
+          {kWhole, "first_rank", "its lowest rank"},
+          {kText, "members", "\"0-7,16-23\""},
+          {kNumber, "compute_s", "computing"},
+          {kNumber, "slowed_s", "of it the end of computations that ran slower beside communication"},
+          {kNumber, "host_s", "of it with only the host"},
+          {kNumber, "memory_s", "of it with remote memory"},
+          {kMap,
+           "exposed_comm_s",
+           "exposed communication by name, as in the tables of `--details`; of traces and of several jobs by "
+           "communicator; of generated jobs also `input` and `checkpoint`",
+           {{kNumber, "<NAME>", ""}}},
+          {kNumber, "bubble_s", ""},
+          {kNumber, "wait_s", ""},
+          {kNumber, "idle_s", ""},
+          {kNumber, "finish_s", ""},
+          maybe({kNumber, "loading_s",
+                 "of generated jobs with `input`: how long batches were on their way, exposed or beside other things"}),
+          maybe({kNumber, "host_pace_s",
+                 "beside the parts: how long nothing but launches of the host, one after the other, decided when "
+                 "computations ended"})};
 }
 
 DocumentKeys path_keys() {
@@ -163,44 +165,58 @@ DocumentKeys shared_link_keys() {
           {kMap, "bytes", "of each job over that one", {{kWhole, "<JOB>", ""}}}};
 }
 
-}  // namespace
-
-Document result_document() {
+// Keys that say how sure the time is.
+DocumentKeys trust_keys() {
   DocumentKeys interval = interval_keys();
   interval.push_back({kWhole, "families", "that these are of"});
   interval.push_back({kText, "of", "which kind of runs"});
   interval.push_back(maybe({kText, "beyond", "what none of them had"}));
+  return {
+      maybe({kMap, "interval", "[how sure it is](results.md#how-sure-it-is), of a job from a model", interval}),
+      maybe({kText, "by_hand", "key that no published run has so, for which there is no interval"}),
+      maybe({kMap,
+             "nearest_run",
+             "[the published run nearest to the job](results.md#how-sure-it-is)",
+             {{kText, "name", "of its row"},
+              {kText, "family", "of its table"},
+              {kText, "plan", "devices, degrees, batch"},
+              {kNumber, "measured_s", "of an iteration"},
+              {kNumber, "error", "predicted / measured - 1, by constants fitted without its family"},
+              {kTexts, "unlike", "what it has otherwise than the job, beside its plan: \"bf16\", \"sequence 2048\""},
+              {kTexts, "not_compared",
+               "keys of `workload` that the job sets and of which it is not known what the run had"}}})};
+}
+
+// Keys that say how large the job is and how it was simulated.
+DocumentKeys size_keys() {
+  return {{kWhole, "ranks", "how many"},
+          {kWhole, "cluster_devices", "how many devices the cluster has"},
+          maybe({kMap,
+                 "packed",
+                 "where ranks leave devices of each node idle, so that their groups stay inside nodes",
+                 {{kText, "groups", "\"expert\""},
+                  {kWhole, "devices_in_use", "of each node"},
+                  {kWhole, "devices_per_node", ""}}}),
+          {kWhole, "rank_classes", "classes of ranks that were simulated ([folding.md](folding.md))"},
+          {kWhole, "link_classes", "classes of links that were simulated"},
+          maybe({kNumber, "initial_broadcast_s",
+                 "with `workload.initial_broadcast`: until the first rank leaves the barrier behind it"}),
+          maybe({kWhole, "iterations", "with several of them"}),
+          maybe({kNumber, "total_time_s",
+                 "with several iterations, or something before the first: of all, to which the breakdown sums"})};
+}
+
+}  // namespace
+
+Document result_document() {
   DocumentKeys keys = joined(
       {{{kText, "version", "of Orrery"},
         {kAny, "experiment",
          "in full, every name and default resolved; paths of traces are relative to the folder of `provenance.file`"},
         maybe({kMap, "provenance", "what the result was made from; not in the results of a sweep", provenance_keys()})},
        figure_keys(FigureGroup::kAll),
-       {maybe({kMap, "interval", "[how sure it is](results.md#how-sure-it-is), of a job from a model", interval}),
-        maybe({kText, "by_hand", "key that no published run has so, for which there is no interval"}),
-        maybe({kMap,
-               "nearest_run",
-               "[the published run nearest to the job](results.md#how-sure-it-is)",
-               {{kText, "name", "of its row"},
-                {kText, "family", "of its table"},
-                {kText, "plan", "devices, degrees, batch"},
-                {kNumber, "measured_s", "of an iteration"},
-                {kNumber, "error", "predicted / measured - 1, by constants fitted without its family"}}}),
-        {kWhole, "ranks", "how many"},
-        {kWhole, "cluster_devices", "how many devices the cluster has"},
-        maybe({kMap,
-               "packed",
-               "where ranks leave devices of each node idle, so that their groups stay inside nodes",
-               {{kText, "groups", "\"expert\""},
-                {kWhole, "devices_in_use", "of each node"},
-                {kWhole, "devices_per_node", ""}}}),
-        {kWhole, "rank_classes", "classes of ranks that were simulated ([folding.md](folding.md))"},
-        {kWhole, "link_classes", "classes of links that were simulated"},
-        maybe({kNumber, "initial_broadcast_s",
-               "with `workload.initial_broadcast`: until the first rank leaves the barrier behind it"}),
-        maybe({kWhole, "iterations", "with several of them"}),
-        maybe({kNumber, "total_time_s",
-               "with several iterations, or something before the first: of all, to which the breakdown sums"})},
+       trust_keys(),
+       size_keys(),
        training_keys(),
        {maybe(
            {kMap, "collective", "of a job that is one collective", {{kText, "operation", ""}, {kWhole, "bytes", ""}}})},

@@ -4,7 +4,7 @@
 
 page.kinds.run = function run({document: result, parts, bandwidths, timeline, memory}) {
   headline(result, parts);
-  for (const warning of result.warnings) add(page.root, "div", "Warning: " + warning, "warning");
+  for (const warning of result.warnings) add(page.root, "div", warning, "warning");
   if (result.jobs) severalJobs(result);
   breakdown(result, timeline.end_s);
   drawTimeline(timeline, result);

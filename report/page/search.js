@@ -35,7 +35,7 @@ page.kinds.search = function search({document: found}) {
       found.best.map((one) => [
         [one.iteration_time_s, timeText(one.iteration_time_s)], [one.bound_s, timeText(one.bound_s)],
         ...columns.map((figure) => figureCell(figure, one[figure.key])), [one.memory_bytes, bytesText(one.memory_bytes)],
-        ...keys.map((key) => [one.plan[key], String(one.plan[key])]), one.parts[0].name]),
+        ...keys.map((key) => [one.plan[key], String(one.plan[key])]), one.bound_by]),
       "The best plans");
   if (found.refused.length)
     table(

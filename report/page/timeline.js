@@ -42,7 +42,7 @@ function drawTimeline(timeline, result) {
   const merged =
       timeline.merged_s > 0 ? ` Operations of less than ${timeText(timeline.merged_s)} are drawn together.` : "";
   const element =
-      section("Timeline", `What ranks do when, one of each class${of}. Pale: waiting for other ranks.${merged}`);
+      section("Timeline", `What ranks do when, one of each class${of}. Pale: waiting for other ranks or for the host.${merged}`);
   const ranks = timeline.ranks.map((rank) => ({...rank, tracks: rank.tracks.map(unpack)}));
   legend(element, [...new Set(ranks.flatMap((rank) => rank.tracks.map((track) => track.kind)))]);
   const view = new Timeline(element, timeline, ranks);

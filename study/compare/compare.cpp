@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -134,7 +135,7 @@ std::string settings_text(const std::vector<NamedResult>& runs) {
   constexpr std::size_t kMost = 5;
   std::vector<SettingDifference> differences =
       differing_settings(runs[0].result->experiment, runs[1].result->experiment);
-  if (differences.empty()) return "\nno setting differs\n";
+  if (differences.empty()) return "\nno setting differs: both are the same experiment\n";
   const std::size_t most = std::min(differences.size(), kMost);
   const auto is_value = [](const SettingDifference& one) { return one.key != "name" && !one.key.ends_with(".name"); };
   if (differences.size() > most) std::stable_partition(differences.begin(), differences.end(), is_value);
@@ -143,6 +144,16 @@ std::string settings_text(const std::vector<NamedResult>& runs) {
     table.row({printable(one.key, 38), printable(one.first, 16), printable(one.second, 16)});
   std::string text = "\n" + table.text();
   if (differences.size() > most) text += fmt::format("  {} more with --json\n", differences.size() - most);
+  return text;
+}
+
+// Keys for which no error of ratios is given, each once.
+std::string by_hand_text(const std::vector<NamedResult>& runs) {
+  std::string text;
+  std::set<std::string> told;
+  for (const NamedResult& run : runs)
+    if (run.result->finish != runs.front().result->finish && !run.by_hand.empty() && told.insert(run.by_hand).second)
+      text += report::wrapped(no_ratio_error_text(run.by_hand));
   return text;
 }
 
@@ -155,11 +166,39 @@ std::string ties_text(const std::vector<NamedResult>& runs) {
         run.ratio && first > 0 && time > 0 && time != first && is_within(time / first, *run.ratio))
       names[{run.ratio->at_most, run.ratio->pairs}].push_back(run.name);
   std::string text;
-  for (const auto& [error, tied] : names)
-    text += report::wrapped(fmt::format("{}: within the error of ratios, {} in {} of {} pairs of published runs",
-                                        fmt::join(tied, ", "), percent(error.first), percent(kIntervalShare, 0),
-                                        error.second));
-  return text;
+  for (const auto& [error, tied] : names) {
+    RatioError ratio;
+    ratio.at_most = error.first, ratio.pairs = error.second;
+    text += report::wrapped(fmt::format("{}: the difference is no more than predicted ratios of times are off: {}",
+                                        fmt::join(tied, ", "), ratio_errors_text(ratio)));
+  }
+  return text + by_hand_text(runs);
+}
+
+// Tokens of an iteration, of all ranks; 0 of a job without any.
+double tokens_of(const report::Result& result) {
+  return result.training ? result.training->tokens_per_s_per_gpu * static_cast<double>(result.class_of_rank.size()) *
+                               seconds(report::iteration_time(result))
+                         : 0;
+}
+
+// A row for the pace of jobs whose iterations are of other numbers of tokens, or samples, so that times tell less.
+void add_pace(const std::vector<NamedResult>& runs, report::Table& table) {
+  constexpr double kSame = 1e-6;
+  const double first = tokens_of(*runs.front().result);
+  const auto is_alike = [&](const NamedResult& run) {
+    return std::abs(tokens_of(*run.result) - first) <= kSame * first;
+  };
+  const auto is_trained = [](const NamedResult& run) { return run.result->training.has_value(); };
+  if (!std::ranges::all_of(runs, is_trained) || std::ranges::all_of(runs, is_alike)) return;
+  const bool has_tokens = runs.front().result->training->has_tokens;
+  std::vector<std::string> cells = {fmt::format("{} a second and GPU", has_tokens ? "tokens" : "samples")};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double pace = runs[i].result->training->tokens_per_s_per_gpu;
+    cells.push_back(fmt::format("{:.1f}", pace));
+    if (i > 0) cells.push_back(ratio_text(pace, runs.front().result->training->tokens_per_s_per_gpu));
+  }
+  table.row(std::move(cells));
 }
 
 // As many rows as still fit on the screen below `above`.
@@ -182,9 +221,13 @@ std::string operations_text(const std::vector<NamedResult>& runs, const std::str
   const std::size_t lines = lines_of(above) + kAround;
   const std::size_t most = std::max(kLeast, kLines - std::min(kLines, lines));
   std::vector<OperationDifference> shown = largest_first(by_name);
-  for (std::size_t i = most; i < shown.size(); ++i) add(other, shown[i]);
-  if (shown.size() > most) {
-    shown.resize(most);
+  const auto differing = static_cast<std::size_t>(std::ranges::count_if(
+      shown, [](const OperationDifference& one) { return one.difference() != Duration::zero(); }));
+  if (differing == 0) return {};
+  const std::size_t kept = std::min(most, differing);
+  for (std::size_t i = kept; i < shown.size(); ++i) add(other, shown[i]);
+  if (shown.size() > kept) {
+    shown.resize(kept);
     shown.push_back(other);
   }
   shown.push_back(all);
@@ -261,6 +304,7 @@ std::string comparison_text(const std::vector<NamedResult>& runs) {
   for (const auto& [total, name] : order)
     add_row("  " + name,
             [&, &part = name](std::size_t i) { return parts[i].contains(part) ? parts[i].at(part) : 0.0; });
+  add_pace(runs, table);
   std::string text = table.text() + "\n";
   for (std::size_t i = 1; i < runs.size(); ++i)
     text += explanation(runs[i], parts[i], parts[0], seconds(runs[i].result->finish) - seconds(runs[0].result->finish),
@@ -279,7 +323,11 @@ nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs) {
     nlohmann::ordered_json parts = nlohmann::ordered_json::object();
     for (const report::Part& part : report::mean_parts(*run.result)) parts[part.name] = part.seconds;
     list.push_back({{"name", run.name}, {"time_s", time}, {"ratio", first > 0 ? time / first : 1}, {"parts_s", parts}});
+    if (run.result->training)
+      list.back()[run.result->training->has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] =
+          run.result->training->tokens_per_s_per_gpu;
     if (run.ratio) list.back()["ratio_error"] = to_json(*run.ratio);
+    if (!run.by_hand.empty()) list.back()["by_hand"] = printable(run.by_hand, 120);
     for (const NoDifference& one : run.reasons)
       list.back()["no_difference"].push_back({{"keys", one.keys}, {"reason", one.reason}, {"remedy", one.remedy}});
   }
@@ -312,7 +360,10 @@ report::Document comparison_document() {
          {kNumber, "time_s", ""},
          {kNumber, "ratio", "to the first"},
          {kMap, "parts_s", "mean over ranks", {{kNumber, "<PART>", ""}}},
+         maybe({kNumber, "tokens_per_s_per_gpu", "of a training job"}),
+         maybe({kNumber, "samples_per_s_per_gpu", "the same where its model has no tokens"}),
          maybe({kMap, "ratio_error", "how far off ratios to the first are", ratio_error_keys()}),
+         maybe({kText, "by_hand", "key that no published run has so, for which there is no such error"}),
          maybe({kList,
                 "no_difference",
                 "of one that takes as long as the first",

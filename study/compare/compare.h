@@ -24,6 +24,7 @@ struct NamedResult {
   std::optional<report::CriticalPath> path{};
   std::vector<NoDifference> reasons{};  // of one that takes as long as the first: why nothing comes of what differs
   std::optional<RatioError> ratio{};    // how far off ratios to the first are; none where no published run tells
+  std::string by_hand{};                // a key of this run or the first for which none does
 };
 
 // A key of the resolved configurations whose values differ; "-" stands for none.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "experiment/warnings.h"
 #include "network/fabric/caps.h"
 #include "report/fold_check.h"
 #include "study/benchmark/study.h"
@@ -196,10 +197,83 @@ NoDifference link_reason(const EqualPair& pair, const std::string& key, const st
   return {{key}, text, remedy, false, some};
 }
 
-NoDifference other_reason(const EqualPair& pair, const std::string& key) {
-  const bool is_hidden = pair.operations == OperationTimes::kOther;
-  return {
-      {key}, is_hidden ? std::string(kHidden) : "no operation that the iteration waits for depends on it", {}, false};
+// Reason why two values of the key make no difference, though others would.
+std::optional<NoDifference> alike_reason(const EqualPair& pair, const SettingDifference& change) {
+  std::optional<std::string> reason;
+  for (const experiment::Experiment* side : {&pair.first, &pair.second}) {
+    if (side->jobs.size() != 1 || !side->jobs.front().workload.training) return std::nullopt;
+    const std::vector<experiment::AlikeValues> rules = experiment::alike_values(*side->jobs.front().workload.training);
+    const auto holds = [&](const experiment::AlikeValues& one) {
+      const auto has = [&](const std::string& value) {
+        return std::ranges::find(one.values, value) != one.values.end();
+      };
+      return one.path == change.key && has(change.first) && has(change.second);
+    };
+    const auto rule = std::ranges::find_if(rules, holds);
+    if (rule == rules.end()) return std::nullopt;
+    reason = rule->reason;
+  }
+  return NoDifference{{change.key}, *reason, {}, false};
+}
+
+// Reason why packing leaves each rank on the device that it has without.
+std::string packing_text(const experiment::Experiment& experiment, std::uint32_t ranks) {
+  if (!experiment.fabric.is_of_nodes()) return "the cluster has no nodes that groups could be packed into";
+  const std::uint32_t per_node = experiment.fabric.dimensions().front().size;
+  if (ranks <= per_node) return "all ranks lie within one node anyway";
+  if (experiment.jobs.size() > 1) return "packing, which is of one job, changes nothing where there are several";
+  if (!experiment.jobs.front().workload.training)
+    return "packing, which is of a job of a model, changes nothing in any other";
+  const std::optional<experiment::Packing> wanted = experiment::packing_wanted(experiment);
+  if (!wanted) return "packing changes nothing, as no group of ranks reaches over more nodes than it has to";
+  return fmt::format("packing takes {} nodes, and the cluster has {}", wanted->nodes,
+                     experiment.fabric.device_count() / per_node);
+}
+
+// Reason why other placements take equally long, where it is one of the placements.
+std::optional<std::string> placement_text(const EqualPair& pair) {
+  using experiment::PlacementKind;
+  if (pair.ranks == 0) return std::nullopt;
+  const PlacementKind first = pair.first.placement.kind, second = pair.second.placement.kind;
+  const std::vector<DeviceId> of_first = experiment::place_jobs(pair.first, pair.ranks);
+  const std::vector<DeviceId> of_second = experiment::place_jobs(pair.second, pair.ranks);
+  const auto is_whole = [](PlacementKind kind) {
+    return kind == PlacementKind::kPacked || kind == PlacementKind::kDense;
+  };
+  if (of_first == of_second) {
+    const std::string same = "each rank has the same device either way";
+    if (first == second) return first == PlacementKind::kPacked ? "packed is the default" : same;
+    return is_whole(first) && is_whole(second) ? fmt::format("{}: {}", same, packing_text(pair.second, pair.ranks))
+                                               : same;
+  }
+  const auto node_of = [](const experiment::Experiment& side, DeviceId device) {
+    return network::node_of(side.fabric, device);
+  };
+  for (std::size_t rank = 0; rank < of_first.size(); ++rank)
+    if (node_of(pair.first, of_first[rank]) != node_of(pair.second, of_second[rank])) return std::nullopt;
+  return "ranks change devices, but each stays in its node";
+}
+
+// True of a time that a host needs to launch kernels, and of all else that tells which kernels it launches.
+bool is_of_host(std::string_view key) {
+  return is_below(key, "workload.software.host") || key.ends_with(".host_launch");
+}
+
+// Words for the least that is known: equal times say nothing about operations.
+NoDifference other_reason(const EqualPair& pair, const SettingDifference& change) {
+  if (std::optional<NoDifference> alike = alike_reason(pair, change)) return std::move(*alike);
+  if (change.key == "placement")
+    if (std::optional<std::string> placed = placement_text(pair)) return {{change.key}, std::move(*placed), {}, false};
+  if (is_of_host(change.key) && !pair.waits_for_hosts) return {{change.key}, "no device waits for its host", {}, false};
+  switch (pair.operations) {
+    case OperationTimes::kOther:
+      return {{change.key}, std::string(kHidden), {}, false};
+    case OperationTimes::kSame:
+      return {{change.key}, "no operation of the job depends on it: each starts and ends as before", {}, false};
+    case OperationTimes::kUnknown:
+      break;
+  }
+  return {{change.key}, "the times are the same to the picosecond; why, no rule says", {}, false};
 }
 
 void add(std::vector<NoDifference>& reasons, NoDifference reason) {
@@ -218,7 +292,18 @@ std::set<std::string> used_links(const experiment::Run& run) {
   return used;
 }
 
+bool is_wait_for_host(const report::Part& part) { return part.kind == report::PartKind::kHost; }
+
+bool waits_for_host(const experiment::Run& run) {
+  return std::ranges::any_of(report::mean_parts(run.result), is_wait_for_host);
+}
+
 }  // namespace
+
+void EqualPair::take(const report::LinkShares& links, const std::vector<report::Part>& parts) {
+  for (const auto& [name, use] : links) used_links.insert(name);
+  waits_for_hosts = waits_for_hosts || std::ranges::any_of(parts, is_wait_for_host);
+}
 
 OperationTimes operation_times(const experiment::Run& first, const experiment::Run& second) {
   const bool is_alike = first.acting.size() == second.acting.size();
@@ -237,7 +322,7 @@ std::vector<NoDifference> why_no_difference(const EqualPair& pair) {
       continue;
     }
     const std::vector<ChangedLinks> links = links_of(change.key, changed, changes.size() == 1);
-    add(reasons, links.empty() ? other_reason(pair, change.key) : link_reason(pair, change.key, links));
+    add(reasons, links.empty() ? other_reason(pair, change) : link_reason(pair, change.key, links));
   }
   return reasons;
 }
@@ -250,7 +335,10 @@ std::vector<NoDifference> why_no_difference(const experiment::RunRequest& first,
   const experiment::Experiment of_second = experiment::load_experiment(second.file, second.settings, files, told);
   std::set<std::string> used = used_links(first_run);
   used.merge(used_links(second_run));
-  return why_no_difference({of_first, of_second, std::move(used), operation_times(first_run, second_run)});
+  const std::size_t ranks = first_run.job.ranks.size();
+  return why_no_difference({of_first, of_second, std::move(used), operation_times(first_run, second_run),
+                            ranks == second_run.job.ranks.size() ? static_cast<std::uint32_t>(ranks) : 0,
+                            waits_for_host(first_run) || waits_for_host(second_run)});
 }
 
 std::string short_text(const NoDifference& one) {

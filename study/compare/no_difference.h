@@ -11,6 +11,8 @@
 #include "core/config/tree.h"
 #include "experiment/experiment.h"
 #include "experiment/run.h"
+#include "report/figures.h"
+#include "report/parts.h"
 
 namespace orrery::study {
 
@@ -33,6 +35,11 @@ struct EqualPair {
   const experiment::Experiment& second;
   std::set<std::string> used_links;  // classes of links, without directions, that messages crossed
   OperationTimes operations = OperationTimes::kUnknown;
+  std::uint32_t ranks = 0;      // of all jobs; 0: unknown
+  bool waits_for_hosts = true;  // in one of the runs a device waits for its host, or nobody knows
+
+  // Takes what the parts of an iteration and the links that messages crossed say of one of them, after `false` above.
+  void take(const report::LinkShares& links, const std::vector<report::Part>& parts);
 };
 
 // A reason for every key that differs; keys for people only have none. Empty where no key differs.

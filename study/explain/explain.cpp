@@ -10,6 +10,8 @@
 #include "core/config/quantity_text.h"
 #include "experiment/recorded_run.h"
 #include "experiment/run.h"
+#include "report/figures.h"
+#include "study/compare/no_difference.h"
 #include "study/interval/interval.h"
 #include "study/interval/kinds.h"
 
@@ -30,6 +32,11 @@ void take_point(const Point& point, Variant& variant) {
     return;
   }
   variant.time = point.figures->iteration_time;
+  const report::FigureValues& values = point.figures->values;
+  const auto need = report::number_of(values, "memory_peak_bytes");
+  const auto capacity = report::number_of(values, "memory.capacity_bytes");
+  if (need && capacity && *need > *capacity)
+    variant.need = Bytes(std::llround(*need)), variant.capacity = Bytes(std::llround(*capacity));
   variant.run = report::whole_training(point.figures->values);
 }
 
@@ -85,17 +92,32 @@ void add_placement(const experiment::Experiment& experiment, std::vector<Variant
   changes.push_back({std::move(name), std::move(settings), {}, {}});
 }
 
-// Nothing where no published run is like the experiment.
-std::optional<RatioError> ratio_error_of(const std::string& file, const experiment::Experiment& experiment,
-                                         const ConfigFiles& files) {
+// Adds the error of ratios, where published runs are like the experiment.
+void add_ratio_error(const std::string& file, const experiment::Experiment& experiment, const ConfigFiles& files,
+                     Explanation& explanation) {
   const std::optional<RunKind> kind = job_kind(experiment);
-  if (!kind || !key_by_hand(experiment, files, experiment::load_recorded_run(file, files)).empty()) return std::nullopt;
+  if (!kind) return;
   const std::vector<MeasuredError> errors = shipped_errors(training_runs(), files);
-  return errors.empty() ? std::nullopt : ratio_error(*kind, errors);
+  if (errors.empty()) return;
+  explanation.by_hand = key_by_hand(experiment, files, experiment::load_recorded_run(file, files));
+  if (explanation.by_hand.empty()) explanation.ratio = ratio_error(*kind, errors);
 }
 
-// Order of variants: simulated ones first, fastest first; among equals, those with fewer settings.
-auto rank_of(const Variant& variant) { return std::tuple(!variant.ran(), variant.time, variant.settings.size()); }
+// Says why the variant takes as long as the experiment.
+void add_reason(const experiment::Experiment& base, const Point& base_point, const experiment::Experiment& other,
+                const Point& point, Variant& variant) {
+  EqualPair pair{base, other, {}, OperationTimes::kUnknown, 0, false};
+  for (const Point* one : {&base_point, &point}) pair.take(one->figures->links, one->figures->parts);
+  if (base_point.figures->ranks == point.figures->ranks) pair.ranks = static_cast<std::uint32_t>(point.figures->ranks);
+  for (const NoDifference& one : why_no_difference(pair))
+    variant.no_difference += (variant.no_difference.empty() ? "" : "; ") + short_text(one);
+}
+
+// Order of variants: simulated ones first, of these those that fit, fastest first; among equals, those with fewer
+// settings.
+auto rank_of(const Variant& variant) {
+  return std::tuple(!variant.ran(), !variant.fits(), variant.time, variant.settings.size());
+}
 
 }  // namespace
 
@@ -135,10 +157,14 @@ Explanation explain(const ExplainRequest& request, Points& points, const ConfigF
   take_base(found.front(), explanation);
   for (std::size_t i = 1; i < variants.size(); ++i)
     if (variants[i]->ran()) take_point(found[i], *variants[i]);
+  for (Variant& change : explanation.changes)
+    if (const auto at = static_cast<std::size_t>(std::ranges::find(variants, &change) - variants.begin());
+        change.ran() && change.time == explanation.base.time)
+      add_reason(experiment, found.front(), load(change, diagnostics), found[at], change);
   std::ranges::stable_sort(explanation.resources, {},
                            [](const ExplainedResource& resource) { return rank_of(resource.twice); });
   std::ranges::stable_sort(explanation.changes, {}, rank_of);
-  explanation.ratio = ratio_error_of(request.file, experiment, files);
+  add_ratio_error(request.file, experiment, files, explanation);
   return explanation;
 }
 

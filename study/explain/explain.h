@@ -29,7 +29,10 @@ struct Variant {
   Duration time{};                         // of an iteration, if it was simulated
   std::optional<report::TrainingRun> run;  // of a job with `workload.tokens`
   std::string refusal = {};                // why it was not, in a phrase
+  Bytes need{}, capacity{};                // memory of the fullest rank and its device, where that is too little
+  std::string no_difference = {};          // why it takes as long as the experiment, if it does
 
+  bool fits() const { return need <= capacity; }
   bool ran() const { return refusal.empty(); }
 };
 
@@ -48,8 +51,9 @@ struct Explanation {
   std::string devices;                       // "32 ranks on 32 devices a800-sxm-80gb"
   bool computes_as_measured = false;         // traces' durations, which no device changes
   std::vector<ExplainedResource> resources;  // what saves most when it is doubled first
-  std::vector<Variant> changes;              // without perturbation, and other plans; the fastest first
+  std::vector<Variant> changes;              // without perturbation, and other plans; the fastest that fits first
   std::optional<RatioError> ratio;           // how well times of plans are told apart, where published runs tell
+  std::string by_hand = {};                  // a key for which they do not, as no published run has it so
   std::vector<Problem> warnings;
 };
 

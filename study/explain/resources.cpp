@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
@@ -42,7 +43,7 @@ class Finder {
     if (precision != nullptr) precision_ = precision->scalar;
     if (resolved.find("workload") != nullptr) {
       if (const ConfigValue* launch = launch_of(*workload))
-        add("host launch", *launch, "workload.software.host.launch", true);
+        add("host launch", *launch, "workload.software.host.launch", true).now = launch_text(*launch, resolved);
     } else if (jobs != nullptr) {
       has_hosts_ = std::ranges::any_of(jobs->items, [](const ConfigValue& job) {
         const ConfigValue* of_job = child(job, "workload");
@@ -119,6 +120,17 @@ class Finder {
       for (const ConfigEntry& entry : compute->entries)
         if (is_positive<Duration>(entry.value))
           add("kernel launch", entry.value, fmt::format("{}.compute.{}", path, entry.key), true);
+  }
+
+  // Time of a launch on the hosts of the cluster's nodes, where all are alike.
+  static std::string launch_text(const ConfigValue& launch, const ConfigValue& resolved) {
+    const ConfigValue* factor = &resolved;
+    for (const char* key : {"cluster", "node", "host_launch"})
+      if (factor != nullptr) factor = child(*factor, key);
+    const Parsed<Duration> time = parse_quantity<Duration>(launch.scalar);
+    const std::optional<double> times = factor == nullptr ? std::nullopt : parse_share(factor->scalar).value;
+    return time.value && times ? rounded(Duration(std::llround(static_cast<double>(time.value->count()) * *times)))
+                               : launch.scalar;
   }
 
   // Time of a launch; null where the host is never waited for.

@@ -14,7 +14,8 @@ namespace orrery::study {
 // Resource that is bought as one: all its keys are multiplied at once.
 struct Resource {
   std::string name;  // "nvlink bandwidth"
-  std::string now;   // the value of the first key, of peaks that of the job's precision: "300 GB/s"; empty of all links
+  std::string now;   // the value of the first key, of peaks that of the job's precision, of launches that of the nodes'
+                     // hosts: "300 GB/s"; empty of all links
   std::vector<std::string> keys;
   bool is_delay = false;  // less of it is better
   bool is_link = false;   // one of the links, not of a device nor all of them

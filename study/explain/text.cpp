@@ -16,8 +16,9 @@ namespace {
 
 using report::kRight;
 
-constexpr std::size_t kMostResources = 7, kMostChanges = 6;  // rows of tables that mostly fit on one screen
-constexpr double kLeast = 0.0005;                            // share of the time that is worth a mention
+constexpr std::size_t kMostResources = 7, kLeastResources = 4,
+                      kMostChanges = 6;  // rows of tables that mostly fit on one screen
+constexpr double kLeast = 0.0005;        // share of the time that is worth a mention
 
 // Share of the present time that a variant saves; empty if it was not simulated.
 std::optional<double> saving(const Variant& variant, const Variant& base) {
@@ -37,6 +38,9 @@ std::string cost_text(const Variant& variant) {
 std::string heading(const Explanation& explanation) {
   std::string text = fmt::format("iteration time {}: {}\n", rounded(explanation.base.time), explanation.devices);
   if (!explanation.job.empty()) text += fmt::format("{}\n", explanation.job);
+  if (!explanation.base.fits())
+    text += fmt::format("does not fit: its fullest rank needs {} of {}\n", rounded(explanation.base.need),
+                        rounded(explanation.base.capacity));
   if (explanation.base.run) {
     text += fmt::format("training takes {}", run_text(explanation.base));
     if (explanation.base.run->cost) text += fmt::format(" and costs {}", cost_text(explanation.base));
@@ -67,11 +71,10 @@ std::string advice(const Explanation& explanation) {
   return text + fmt::format("of the links: {}\n", named_saving(*link, explanation));
 }
 
-std::string resources_text(const Explanation& explanation) {
+std::string resources_text(const Explanation& explanation, std::size_t most) {
   const auto helpful = std::ranges::count_if(explanation.resources,
                                              [&](const ExplainedResource& one) { return helps(one, explanation); });
-  const auto shown =
-      std::span(explanation.resources).first(std::min(static_cast<std::size_t>(helpful), kMostResources));
+  const auto shown = std::span(explanation.resources).first(std::min(static_cast<std::size_t>(helpful), most));
   if (shown.empty()) return {};
   const auto sensitivity = [&](const ExplainedResource& one) {
     const auto found = one.sensitivity(explanation.base.time);
@@ -101,14 +104,20 @@ std::string resources_text(const Explanation& explanation) {
 
 // A line on whether the first plan's gain is more than ratios of times are off.
 std::string tie_text(const Explanation& explanation) {
-  if (explanation.changes.empty() || !explanation.ratio) return {};
+  if (explanation.changes.empty()) return {};
   const Variant& first = explanation.changes.front();
   if (!first.ran() || first.time <= Duration::zero() || first.time >= explanation.base.time) return {};
+  if (!explanation.by_hand.empty()) return report::wrapped(no_ratio_error_text(explanation.by_hand));
+  if (!explanation.ratio) return {};
   const RatioError& error = *explanation.ratio;
   const bool within = is_within(seconds(first.time) / seconds(explanation.base.time), error);
-  return report::wrapped(fmt::format("first: {} the error of ratios, {} in {} of {} pairs of published runs",
-                                     within ? "within" : "beyond", percent(error.at_most), percent(kIntervalShare, 0),
-                                     error.pairs));
+  return report::wrapped(fmt::format("{} saves {} than predicted ratios of times are off: {}", first.name,
+                                     within ? "no more" : "more", ratio_errors_text(error)));
+}
+
+// "93.1 GiB of 74.5 GiB": what the fullest rank needs, if that is more than its device has.
+std::string excess_text(const Variant& variant) {
+  return variant.fits() ? "-" : fmt::format("{} of {}", rounded(variant.need), rounded(variant.capacity));
 }
 
 // Table of as many plans as `most`.
@@ -119,9 +128,13 @@ std::string changes_text(const Explanation& explanation, std::size_t most) {
   std::string beneath;  // reasons that are too long for a column
   std::size_t widest = 0;
   for (const Variant& change : shown) widest = std::max(widest, change.name.size());
+  const bool all_fit = std::ranges::all_of(shown, &Variant::fits);
   for (const Variant& change : shown) {
     constexpr std::size_t kFigures = 25, kOfRun = 17;  // columns that they take
-    const std::size_t taken = widest + kFigures + (explanation.base.run ? kOfRun : 0);
+    constexpr std::size_t kExcess = 24;
+    const std::size_t taken = widest + kFigures + (explanation.base.run ? kOfRun : 0) + (all_fit ? 0 : kExcess);
+    if (!change.no_difference.empty())
+      beneath += report::wrapped(fmt::format("{}: {}", change.name, change.no_difference));
     if (!change.ran() && taken + change.refusal.size() > report::kScreenWidth) {
       beneath += report::wrapped(fmt::format("{} not simulated: {}", change.name, printable(change.refusal)));
       continue;
@@ -136,6 +149,7 @@ std::string changes_text(const Explanation& explanation, std::size_t most) {
                        {"saves", [&](const Variant& one) { return percent(saving(one, explanation.base)); }, kRight},
                        {"run", run_text, kRight},
                        {"cost", cost_text, kRight},
+                       {"does not fit", excess_text},
                        {"not simulated", [](const Variant& one) { return one.ran() ? "-" : printable(one.refusal); }}})
                 .text();
   text += beneath;
@@ -152,6 +166,9 @@ nlohmann::ordered_json variant_json(const Variant& variant, const Variant& base)
   }
   json["iteration_time_s"] = seconds(variant.time);
   json["speedup"] = variant.time > Duration::zero() ? seconds(base.time) / seconds(variant.time) : 1;
+  if (!variant.fits())
+    json["too_little_memory"] = {{"need_bytes", variant.need.count()}, {"capacity_bytes", variant.capacity.count()}};
+  if (!variant.no_difference.empty()) json["no_difference"] = variant.no_difference;
   json["saved_s"] = seconds(base.time) - seconds(variant.time);
   if (variant.run) json["run_s"] = variant.run->seconds;
   if (variant.run && variant.run->cost) json["cost"] = *variant.run->cost;
@@ -160,17 +177,22 @@ nlohmann::ordered_json variant_json(const Variant& variant, const Variant& base)
 
 }  // namespace
 
+// Reasons of plans that save nothing take the place of the last resources, then of the last plans.
 std::string explanation_text(const Explanation& explanation) {
-  const std::string text = heading(explanation) + advice(explanation) + "\n" + resources_text(explanation);
-  const auto fits = [&](const std::string& changes) {
-    return report::table_format() != report::TableFormat::kText ||
-           std::ranges::count(text, '\n') + std::ranges::count(changes, '\n') <=
-               static_cast<std::ptrdiff_t>(report::kScreenLines);
-  };
-  std::size_t most = kMostChanges;
-  std::string changes = changes_text(explanation, most);
-  while (!fits(changes) && most > 1) changes = changes_text(explanation, --most);
-  return text + changes;
+  std::size_t resources = kMostResources, plans = kMostChanges;
+  const bool has_reasons =
+      std::ranges::any_of(explanation.changes, [](const Variant& one) { return !one.no_difference.empty(); });
+  while (true) {
+    std::string text = heading(explanation) + advice(explanation) + "\n" + resources_text(explanation, resources) +
+                       changes_text(explanation, plans);
+    const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    const bool fits = report::table_format() != report::TableFormat::kText || lines <= report::kScreenLines;
+    if (fits || plans == 1) return text;
+    if (has_reasons && resources > kLeastResources)
+      --resources;
+    else
+      --plans;
+  }
 }
 
 nlohmann::ordered_json explanation_json(const Explanation& explanation) {
@@ -198,6 +220,7 @@ nlohmann::ordered_json explanation_json(const Explanation& explanation) {
   document["resources"] = std::move(resources);
   document["changes"] = std::move(changes);
   if (explanation.ratio) document["ratio_error"] = to_json(*explanation.ratio);
+  if (!explanation.by_hand.empty()) document["by_hand"] = printable(explanation.by_hand, 120);
   return document;
 }
 
@@ -206,12 +229,18 @@ report::Document explanation_document() {
   using report::DocumentKeys, report::maybe;
   const DocumentKeys run = {maybe({kNumber, "run_s", "of the whole training, with `workload.tokens`"}),
                             maybe({kNumber, "cost", "likewise, with `workload.price`"})};
-  const DocumentKeys variant = report::joined({{{kTexts, "settings", "to be given to `--set`"},
-                                                maybe({kNumber, "iteration_time_s", ""}),
-                                                maybe({kNumber, "speedup", ""}),
-                                                maybe({kNumber, "saved_s", ""})},
-                                               run,
-                                               {maybe({kText, "refused", "why it was not simulated"})}});
+  const DocumentKeys variant = report::joined(
+      {{{kTexts, "settings", "to be given to `--set`"},
+        maybe({kNumber, "iteration_time_s", ""}),
+        maybe({kNumber, "speedup", ""}),
+        maybe({kNumber, "saved_s", ""}),
+        maybe({kMap,
+               "too_little_memory",
+               "of a plan that does not fit (`--allow-oom`)",
+               {{kWhole, "need_bytes", "of the fullest rank"}, {kWhole, "capacity_bytes", "of its device"}}}),
+        maybe({kText, "no_difference", "why it takes as long"})},
+       run,
+       {maybe({kText, "refused", "why it was not simulated"})}});
   return {
       "orrery.explain/1", "`explain --json`", "",
       report::joined(
@@ -227,8 +256,10 @@ report::Document explanation_document() {
               {kNumber, "sensitivity", "d ln t / d ln r, from 1.1 times as much; null where that was not simulated"},
               {kMap, "x1.1", "with 1.1 times as much", variant},
               {kMap, "x2", "with twice as much", variant}}},
-            {kList, "changes", "other plans, the fastest first", report::joined({{{kText, "name", ""}}, variant})},
-            maybe({kMap, "ratio_error", "by which times of two plans may be off", ratio_error_keys()})}})};
+            {kList, "changes", "other plans, the fastest that fits first",
+             report::joined({{{kText, "name", ""}}, variant})},
+            maybe({kMap, "ratio_error", "by which times of two plans may be off", ratio_error_keys()}),
+            maybe({kText, "by_hand", "key that no published run has so, for which there is no such error"})}})};
 }
 
 }  // namespace orrery::study

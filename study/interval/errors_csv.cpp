@@ -10,6 +10,8 @@
 #include "core/error.h"
 #include "core/files/input_files.h"
 #include "core/files/read_file.h"
+#include "core/precision.h"
+#include "core/suggest.h"
 #include "study/interval/interval.h"
 
 namespace orrery::study {
@@ -86,6 +88,22 @@ std::string run_cells(const MeasuredRun& run) {
   return text;
 }
 
+// Refuses words that no job has, whose runs would never be comparable with one.
+bool has_known_words(std::span<const CsvCell> cells, const RunSchema& schema, const Location& line,
+                     Diagnostics& diagnostics) {
+  bool is_known = true;
+  const auto check = [&](const CsvCell& cell, std::string_view column, const std::vector<std::string>& known) {
+    if (known.empty() || std::ranges::find(known, cell.text) != known.end()) return;
+    is_known = false;
+    diagnostics.error({line.file, line.line, cell.column},
+                      fmt::format("unknown {} '{}'", column, printable(cell.text, 40)), suggestion(cell.text, known));
+  };
+  for (std::size_t i = 0; i < schema.words.size(); ++i)
+    check(cells[1 + i], schema.words[i].column, schema.words[i].known);
+  if (schema.has_precision) check(cells[1 + schema.words.size()], "precision", precision_names());
+  return is_known;
+}
+
 }  // namespace
 
 std::vector<MeasuredError> read_errors_csv(std::string_view text, const std::string& name, const RunSchema& schema,
@@ -119,7 +137,8 @@ std::vector<MeasuredError> read_errors_csv(std::string_view text, const std::str
       diagnostics.error({name, line->number, percent_cell.column},
                         fmt::format("'{}' is not an error in percent", printable(percent_cell.text, 40)),
                         "a number above -100");
-    if (!devices || !percent) continue;
+    const bool is_known = has_known_words(cells, schema, {name, line->number, 1}, diagnostics);
+    if (!devices || !percent || !is_known) continue;
     RunKind kind{{}, schema.has_precision ? std::string(cells[precision_at].text) : std::string(), *devices};
     for (std::size_t i = 1; i < precision_at; ++i) kind.words.emplace_back(cells[i].text);
     errors.push_back({std::string(cells[0].text), std::move(kind), *percent / 100});

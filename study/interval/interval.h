@@ -35,8 +35,9 @@ namespace orrery::study {
 // Schema that tells runs of one sort apart.
 struct RunSchema {
   struct Word {
-    std::string_view column;  // "architecture"
-    std::string_view before;  // " on ", between the word before and this one
+    std::string_view column;           // "architecture"
+    std::string_view before;           // " on ", between the word before and this one
+    std::vector<std::string> known{};  // all that there are; empty: any word
   };
   std::string_view runs{};   // "training jobs"
   std::string_view any{};    // all of them: "any training"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
@@ -74,11 +75,40 @@ std::string foreign_key(const ConfigValue& value, const std::string& path, const
   return {};
 }
 
-std::string_view size_name(SizeBand band) {
-  constexpr std::array<std::string_view, kAllSizeBands.size()> kNames = {"less than 1 MiB", "1 to 256 MiB",
-                                                                         "256 MiB and more"};
-  return kNames[static_cast<std::size_t>(band)];
+// Keys of a workload that files of errors have columns for, or that are no part of what is simulated.
+constexpr std::array<std::string_view, 11> kTold = {
+    "model",     "parallel.tensor", "parallel.pipeline", "parallel.context",
+    "precision", "parallel.data",   "parallel.expert",   "batch.global",
+    "tokens",    "price",           "software.name"};
+
+// Leaves beneath `value`, `path` below the workload, that are written elsewhere than in shipped files.
+template <class Foreign>
+void add_untold(const ConfigValue& value, const std::string& path, const Foreign& is_foreign,
+                std::vector<std::string>& untold) {
+  for (const ConfigEntry& entry : value.entries) {
+    if (!entry.defaulted.empty() || entry.value.is_default) continue;
+    const std::string key = path.empty() ? entry.key : fmt::format("{}.{}", path, entry.key);
+    if (std::ranges::find(kTold, key) != kTold.end()) continue;
+    if (entry.value.kind == ConfigValue::Kind::kMap)
+      add_untold(entry.value, key, is_foreign, untold);
+    else if (std::ranges::find(kCounts, entry.key) == kCounts.end() && is_foreign(entry.value.where))
+      untold.push_back(key);
+  }
 }
+
+// Tells by its place what is written elsewhere than in shipped files; of a result, what is set.
+auto foreign_to(const experiment::Experiment& experiment, const ConfigFiles& files) {
+  const std::string shipped = (files.shipped() / "").lexically_normal().string();
+  return [shipped, only_settings = experiment.resolved.is_resolved](const Location& where) {
+    if (is_setting(where)) return true;
+    return !only_settings && !std::filesystem::path(where.file).lexically_normal().string().starts_with(shipped);
+  };
+}
+
+constexpr std::array<std::string_view, kAllSizeBands.size()> kSizeNames = {"less than 1 MiB", "1 to 256 MiB",
+                                                                           "256 MiB and more"};
+constexpr std::string_view kWithin = "within a node", kBetween = "between nodes",
+                           kBySockets = "between nodes by sockets";
 
 }  // namespace
 
@@ -90,7 +120,9 @@ const RunSchema& training_runs() {
       .about =
           "# Measured / predicted - 1 of published runs (configs/validation/training), each by constants fitted "
           "without its\n# family: written by `orrery validate training --cross --errors FILE`.\n",
-      .words = {{"model", ""}, {"architecture", " on "}, {"software", " with "}},
+      .words = {{"model", "", {"transformer", "experts", "lora", "dlrm", "convolutional", "recurrent", "evoformer"}},
+                {"architecture", " on ", architecture_names()},
+                {"software", " with "}},
       .has_precision = true,
       .has_shapes = true,
       .holds_own = true};
@@ -125,16 +157,19 @@ const RunSchema& collective_runs() {
       .about =
           "# Measured / predicted - 1 of published collectives (configs/validation/nccl), each by constants fitted "
           "without its\n# system: written by `orrery validate nccl --cross --errors FILE`.\n",
-      .words = {{"operation", ""}, {"size", " of "}, {"span", " "}, {"architecture", " on "}}};
+      .words = {{"operation", ""},
+                {"size", " of ", {kSizeNames.begin(), kSizeNames.end()}},
+                {"span", " ", {std::string(kWithin), std::string(kBetween), std::string(kBySockets)}},
+                {"architecture", " on ", architecture_names()}}};
   return kSchema;
 }
 
 RunKind collective_kind(const workload::CallOperation& operation, Bytes size, std::int64_t nodes, std::int64_t ranks,
                         std::string_view network, std::string_view architecture) {
   const bool is_by_sockets = network == name_of(NetworkKind::kEthernet);
-  const char* span = nodes == 1 ? "within a node" : is_by_sockets ? "between nodes by sockets" : "between nodes";
-  return {
-      {std::string(operation.name), std::string(size_name(band_of(size))), span, std::string(architecture)}, "", ranks};
+  const std::string_view span = nodes == 1 ? kWithin : is_by_sockets ? kBySockets : kBetween;
+  const std::string_view band = kSizeNames[static_cast<std::size_t>(band_of(size))];
+  return {{std::string(operation.name), std::string(band), std::string(span), std::string(architecture)}, "", ranks};
 }
 
 std::optional<RunKind> called_collective(const experiment::Experiment& experiment) {
@@ -151,13 +186,20 @@ std::optional<RunKind> called_collective(const experiment::Experiment& experimen
 
 std::string key_by_hand(const experiment::Experiment& experiment, const ConfigFiles& files,
                         const std::optional<experiment::RecordedRun>& recorded) {
-  const std::string shipped = (files.shipped() / "").lexically_normal().string();
-  const bool only_settings = experiment.resolved.is_resolved;
-  std::string key = foreign_key(experiment.resolved, "", [&](const Location& where) {
-    if (is_setting(where)) return true;
-    return !only_settings && !std::filesystem::path(where.file).lexically_normal().string().starts_with(shipped);
-  });
+  std::string key = foreign_key(experiment.resolved, "", foreign_to(experiment, files));
   return key.empty() && recorded ? recorded->by_hand : key;
+}
+
+std::vector<std::string> keys_untold(const experiment::Experiment& experiment, const ConfigFiles& files,
+                                     const std::optional<experiment::RecordedRun>& recorded) {
+  std::vector<std::string> untold, set;
+  if (recorded) untold = recorded->not_compared;
+  if (const ConfigEntry* workload = experiment.resolved.find("workload"))
+    add_untold(workload->value, "", foreign_to(experiment, files), set);
+  std::ranges::copy_if(set, std::back_inserter(untold), [&](const std::string& key) {
+    return !recorded || std::ranges::find(recorded->not_compared, key) == recorded->not_compared.end();
+  });
+  return untold;
 }
 
 std::string setting_by_hand(const experiment::Experiment& experiment) {

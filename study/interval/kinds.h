@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/units.h"
 #include "experiment/experiment.h"
@@ -37,6 +38,11 @@ std::optional<RunKind> called_collective(const experiment::Experiment& experimen
 // experiment that a result holds only settings are told, and what its run told.
 std::string key_by_hand(const experiment::Experiment& experiment, const ConfigFiles& files,
                         const std::optional<experiment::RecordedRun>& recorded = {});
+// Keys of the job's `workload` that somebody wrote and that files of errors have no column for, without "workload.":
+// "recompute", "software.fp8.operand". What published runs had there, they do not tell. `recorded`: the result that the
+// experiment was read from, which kept them.
+std::vector<std::string> keys_untold(const experiment::Experiment& experiment, const ConfigFiles& files,
+                                     const std::optional<experiment::RecordedRun>& recorded = {});
 // The same of settings alone (--set), where the rest of the experiment was made from options.
 std::string setting_by_hand(const experiment::Experiment& experiment);
 

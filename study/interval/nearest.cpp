@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "study/interval/nearest.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "core/config/number_text.h"
+#include "core/error.h"
 
 namespace orrery::study {
 namespace {
@@ -20,6 +25,18 @@ std::string plan_text(const RunKind& kind, const JobShape& shape) {
   for (std::size_t i = 0; i < kShapeDegrees.size(); ++i)
     if (shape.degrees[i] > 1) text += fmt::format(", {} {}", kShapeDegrees[i], shape.degrees[i]);
   return text + fmt::format(", batch {}", shape.batch);
+}
+
+// "bf16", "megatron-2025", "sequence 2048": what differs beside the plan.
+std::vector<std::string> differences(const RunKind& kind, const JobShape& shape, const MeasuredError& run) {
+  std::vector<std::string> others;
+  if (kind.precision != run.kind.precision) others.push_back(run.kind.precision);
+  for (std::size_t i = 1; i < kind.words.size(); ++i)
+    if (kind.words[i] != run.kind.words[i]) others.push_back(run.kind.words[i]);
+  if (shape.sequence != run.run->shape.sequence) others.push_back(fmt::format("sequence {}", run.run->shape.sequence));
+  if (shape.parameters != run.run->shape.parameters)
+    others.push_back(fmt::format("{} parameters", large_count(static_cast<double>(run.run->shape.parameters))));
+  return others;
 }
 
 }  // namespace
@@ -39,7 +56,8 @@ std::optional<double> distance_of(const RunKind& kind, const JobShape& shape, co
 }
 
 std::optional<report::NearestRun> nearest_run(const RunKind& kind, const JobShape& shape,
-                                              std::span<const MeasuredError> errors) {
+                                              std::span<const MeasuredError> errors,
+                                              std::span<const std::string> untold) {
   const MeasuredError* nearest = nullptr;
   double least = kFarthestRun;
   for (const MeasuredError& one : errors)
@@ -49,8 +67,26 @@ std::optional<report::NearestRun> nearest_run(const RunKind& kind, const JobShap
       least = *distance;
     }
   if (nearest == nullptr) return std::nullopt;
-  return report::NearestRun{nearest->run->name, nearest->family, plan_text(nearest->kind, nearest->run->shape),
-                            Duration(std::llround(nearest->run->measured * 1e12)), 1 / (1 + nearest->error) - 1};
+  return report::NearestRun{nearest->run->name,
+                            nearest->family,
+                            plan_text(nearest->kind, nearest->run->shape),
+                            Duration(std::llround(nearest->run->measured * 1e12)),
+                            1 / (1 + nearest->error) - 1,
+                            differences(kind, shape, *nearest),
+                            {untold.begin(), untold.end()}};
+}
+
+std::string measured_fit_text(const RunKind& kind, const JobShape& shape, std::span<const MeasuredError> errors) {
+  const auto needs_as_much = [&](const MeasuredError& one) {
+    if (!one.run || one.kind.words.front() != kind.words.front() || one.kind.precision != kind.precision) return false;
+    const JobShape& other = one.run->shape;
+    return other.device == shape.device && other.parameters == shape.parameters && other.degrees == shape.degrees &&
+           other.sequence >= shape.sequence && other.batch >= shape.batch;
+  };
+  const auto run = std::ranges::find_if(errors, needs_as_much);
+  if (run == errors.end()) return {};
+  return fmt::format("a measured run of its model, plan and device fit: {} of {} on {}; offload is not modelled",
+                     printable(run->run->name, 60), printable(run->family, 40), plan_text(run->kind, run->run->shape));
 }
 
 }  // namespace orrery::study

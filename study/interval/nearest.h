@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 
 #include "core/units.h"
 #include "report/result.h"
@@ -22,8 +23,14 @@ std::optional<double> distance_of(const RunKind& kind, const JobShape& shape, co
 inline constexpr double kFarthestRun = 4;
 
 // The nearest run within kFarthestRun, the first of equals. Its error is that of the prediction by constants fitted
-// without its family.
+// without its family. It keeps `untold`: keys that the job sets and of which nobody knows what the run had
+// (keys_untold() in study/interval/kinds.h).
 std::optional<report::NearestRun> nearest_run(const RunKind& kind, const JobShape& shape,
-                                              std::span<const MeasuredError> errors);
+                                              std::span<const MeasuredError> errors,
+                                              std::span<const std::string> untold = {});
+
+// "a measured run of its model, plan and device fit: 22B of sc21-table-2 on 8 a100-sxm-80gb, ...", of a job that is
+// said not to fit; empty if there is none. Its sequence and batch are no larger than the run's.
+std::string measured_fit_text(const RunKind& kind, const JobShape& shape, std::span<const MeasuredError> errors);
 
 }  // namespace orrery::study

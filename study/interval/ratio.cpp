@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config/number_text.h"
+#include "core/error.h"
 #include "study/interval/kinds.h"
 #include "study/interval/nearest.h"
 
@@ -75,6 +76,15 @@ std::optional<RatioError> ratio_error(const RunKind& kind, std::span<const Measu
 }
 
 bool is_within(double ratio, const RatioError& error) { return std::max(ratio, 1 / ratio) <= 1 + error.at_most; }
+
+std::string ratio_errors_text(const RatioError& error) {
+  return fmt::format("{} or less in {} of {} pairs of published runs", percent(error.at_most),
+                     percent(kIntervalShare, 0), error.pairs);
+}
+
+std::string no_ratio_error_text(const std::string& by_hand) {
+  return fmt::format("no error of the ratio is given: no published run has '{}' so", printable(by_hand, 80));
+}
 
 std::string ratio_error_text(const RatioError& error) {
   return fmt::format("{} of {} pairs of published runs ({}) have ratios within {} of the predicted",

@@ -30,6 +30,11 @@ std::optional<RatioError> ratio_error(const RunKind& kind, std::span<const Measu
 // True if a predicted ratio of times, above 0, may as well be 1.
 bool is_within(double ratio, const RatioError& error);
 
+// "6.1 % or less in 80 % of 312 pairs of published runs".
+std::string ratio_errors_text(const RatioError& error);
+// "no error of the ratio is given: no published run has 'cluster.node.nics.bandwidth' so"; of a key_by_hand().
+std::string no_ratio_error_text(const std::string& by_hand);
+
 // "80 % of 312 pairs of published runs (transformer) have ratios within 6.1 % of the predicted".
 std::string ratio_error_text(const RatioError& error);
 nlohmann::ordered_json to_json(const RatioError& error);

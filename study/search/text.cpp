@@ -26,9 +26,9 @@ constexpr std::array kColumns = {PlanKey::kTensor,   PlanKey::kPipeline, PlanKey
 PlanKey key_at(std::size_t number) { return static_cast<PlanKey>(number); }
 
 std::string bound_by(const FoundPlan& plan) {
-  if (plan.parts.empty()) return "-";
-  return fmt::format("{} {}", report::short_name(plan.parts.front()),
-                     percent_of(plan.parts.front().seconds, seconds(*plan.time), 0));
+  const std::optional<double> share = report::number_of(plan.values, "bound_share");
+  if (!share) return "-";
+  return fmt::format("{} {}", std::get<std::string>(plan.values.at("bound_by")), percent(*share, 0));
 }
 
 // Columns that are the same for all plans, and nothing special, are left out.
@@ -201,6 +201,8 @@ Json plan_json(const FoundPlan& one) {
     json["parts"] = Json::array();
     for (const report::Part& part : one.parts)
       json["parts"].push_back({{"name", part.name}, {"seconds", part.seconds}});
+    if (const auto bound = one.values.find("bound_by"); bound != one.values.end())
+      json["bound_by"] = report::to_json(bound->second);
   }
   return json;
 }
@@ -301,7 +303,9 @@ report::Document search_document() {
         {kNumber, "bound_s", "which no plan of these degrees beats"},
         {kWhole, "memory_bytes", "of the fullest rank"}},
        report::plan_keys(),
-       {maybe({kList, "parts", "mean over ranks, largest first", {{kText, "name", ""}, {kNumber, "seconds", ""}}})}});
+       {maybe({kList, "parts", "mean over ranks, largest first", {{kText, "name", ""}, {kNumber, "seconds", ""}}}),
+        maybe(
+            {kText, "bound_by", "largest of these, in a word; the host, if it sets the pace for longer than that"})}});
   DocumentKeys best = found, given = found;
   best.push_back({kTexts, "settings", "as `run --set` takes them"});
   best.push_back(maybe({kWhole, "rank", "1 more than plans that are faster by more than `ratio_error`"}));

@@ -29,8 +29,9 @@ bool is_lost(const report::Part& part) {
 }
 
 std::string bound_text(const SweepFigures& figures) {
-  if (figures.parts.empty()) return std::string(kNoText);
-  return report::short_name(figures.parts.front()) + " " + percent(share_of(figures.parts.front(), figures), 0);
+  const std::optional<double> share = report::number_of(figures.values, "bound_share");
+  if (!share) return std::string(kNoText);
+  return std::get<std::string>(figures.values.at("bound_by")) + " " + percent(*share, 0);
 }
 
 // "tensor 18 %, bubble 6 %": the largest shares that do not compute, from 1 % on. Who has bubbles also waits and is

@@ -2,7 +2,6 @@
 // Values of an axis that make no difference, and why.
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -58,11 +57,16 @@ std::vector<NoDifference> reasons_of(const Sweep& sweep, std::span<const SweepPo
     return experiment::read_experiment(sweep.file, configuration_of(sweep, point, files, told), files, told);
   };
   const experiment::Experiment first = read(pair.first), second = read(pair.second);
-  std::set<std::string> used;
-  for (const std::size_t point : {pair.first, pair.second})
-    if (points[point].ran())
-      for (const auto& [name, utilisation] : points[point].figures->links) used.insert(name);
-  return why_no_difference({first, second, std::move(used)});
+  EqualPair equal{first, second, {}, OperationTimes::kUnknown, 0, false};
+  std::vector<std::size_t> ranks;
+  for (const std::size_t point : {pair.first, pair.second}) {
+    if (!points[point].ran()) continue;
+    equal.take(points[point].figures->links, points[point].figures->parts);
+    ranks.push_back(points[point].figures->ranks);
+  }
+  if (ranks.size() == 2 && ranks.front() == ranks.back()) equal.ranks = static_cast<std::uint32_t>(ranks.front());
+  equal.waits_for_hosts = equal.waits_for_hosts || ranks.size() < 2;
+  return why_no_difference(equal);
 }
 
 // Neighbouring values of an axis that are equal for one reason.

@@ -44,6 +44,13 @@ std::optional<std::size_t> read_axis_name(Section& section, std::string_view key
   const std::vector<std::string> names = sweep.axis_names();
   const auto found = std::ranges::find(names, *name);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  const auto is_of_key = [&](const SweepAxis& axis) {
+    return std::ranges::all_of(axis.choices, [&](const SweepChoice& choice) {
+      return choice.settings.size() == 1 && choice.settings.front().path == *name;
+    });
+  };
+  if (const auto axis = std::ranges::find_if(sweep.axes, is_of_key); axis != sweep.axes.end())
+    return static_cast<std::size_t>(axis - sweep.axes.begin());
   section.error(key, fmt::format("no axis is called '{}'", printable(*name)), suggestion(*name, names));
   return std::nullopt;
 }

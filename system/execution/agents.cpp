@@ -34,7 +34,7 @@ Agents::Agents(Engine& engine, Cast& cast, OperationTimes& times, Calls& calls, 
       scope_(options.queue_scope),
       contends_(options.contention && options.library != nullptr && times.is_timed() &&
                 std::ranges::any_of(job_.graphs, &workload::ExecutionGraph::has_processor_bounds)),
-      repetitions_(cast, calls, observer, contends_) {
+      repetitions_(cast, times, calls, observer, contends_) {
   for (const workload::ExecutionGraph& graph : job_.graphs) streams_.emplace_back(graph, scope_);
   agents_.reserve(cast.agents());
   for (std::uint32_t i = 0; i < cast.agents(); ++i) {
@@ -108,19 +108,28 @@ void Agents::start(std::uint32_t number, NodeId node) {
 void Agents::start_alone(std::uint32_t number, NodeId node) {
   Agent& agent = agents_[number];
   const workload::ExecutionGraph& graph = agent.execution.graph();
-  const bool is_repetition = graph.repetition(node).has_value();
-  if (is_repetition) {
-    if (!agent.device.is_free()) throw NotRepeatable{};  // it would be slower than its stretch was
-    agent.repeats = true;
-  } else if (contends_) {
+  if (graph.repetition(node)) return repeat(number, node);
+  if (contends_) {
     if (const std::optional<std::uint32_t> bound = graph.processor_bound(node)) return compute(number, node, *bound);
   }
-  const Duration duration = is_repetition ? repetitions_.begin(number, agent.execution, node) : time_of(number, node);
-  if (saturating_add(engine_.now().time_since_epoch(), duration) == Duration::max()) {
-    if (is_repetition) throw NotRepeatable{};  // written out, it is known which of its operations does not end
-    refuse_time(number, node);
-  }
+  const Duration duration = time_of(number, node);
+  if (saturating_add(engine_.now().time_since_epoch(), duration) == Duration::max()) refuse_time(number, node);
   engine_.after(duration, *this, pack(number, node));
+}
+
+void Agents::repeat(std::uint32_t number, NodeId node) {
+  Agent& agent = agents_[number];
+  if (!agent.device.computations().empty()) throw NotRepeatable{};  // the calls of the stretch would slow them
+  agent.repetition = Repeating{node, {}, {}};
+  schedule(number, repetitions_.begin(number, agent.execution, node, agent.device.taken()));
+}
+
+// Written out, it is known which operation of a repetition does not end.
+void Agents::schedule(std::uint32_t number, Time end) {
+  Repeating& repetition = *agents_[number].repetition;
+  if (end.time_since_epoch() == Duration::max()) throw NotRepeatable{};
+  repetition.due = end;
+  repetition.event = engine_.at(end, *this, pack(number, repetition.node));
 }
 
 void Agents::refuse_time(std::uint32_t number, NodeId node) const {
@@ -134,6 +143,7 @@ void Agents::refuse_time(std::uint32_t number, NodeId node) const {
 void Agents::compute(std::uint32_t number, NodeId node, std::uint32_t processor_bound) {
   Agent& agent = agents_[number];
   const Time now = engine_.now();
+  if (agent.repetition) throw NotRepeatable{};  // its calls would slow this
   const Duration alone = times_.take(agent.rank, node, now);
   const Duration wait = agent.execution.host_wait(node, alone, now);
   const Duration launched = saturating_add(now.time_since_epoch(), saturating_add(alone, wait));
@@ -147,9 +157,6 @@ void Agents::set_speed(Agent& agent, Computation& computation) {
   const std::uint32_t speed =
       speed_beside(agent.device.taken(), times_.capacity(agent.rank), computation.processor_bound);
   if (speed != computation.speed) computation.go_on(speed, engine_.now());
-  if (speed == workload::kWholeShare) return;
-  for (const workload::Stretch& stretch : agent.execution.graph().stretches())
-    if (stretch.holds(computation.node) && agent.device.has_call_outside(stretch)) computation.is_disturbed = true;
 }
 
 void Agents::schedule(std::uint32_t number, Computation& computation) {
@@ -162,7 +169,6 @@ void Agents::schedule(std::uint32_t number, Computation& computation) {
 void Agents::take_device(RankId rank, NodeId node, const collectives::DeviceShare& share) {
   if (!contends_ || share.is_none()) return;
   const std::uint32_t number = cast_.agent_of(rank);
-  if (agents_[number].repeats) throw NotRepeatable{};
   agents_[number].device.take(node, share);
   adjust(number);
 }
@@ -177,7 +183,7 @@ void Agents::hold(RankId rank, NodeId node) {
 
 void Agents::adjust(std::uint32_t number) {
   Agent& agent = agents_[number];
-  if (agent.is_adjusted || agent.device.computations().empty()) return;
+  if (agent.is_adjusted || (agent.device.computations().empty() && !agent.repetition)) return;
   agent.is_adjusted = true;
   adjusted_.push_back(number);
 }
@@ -186,6 +192,7 @@ void Agents::adjust_speeds() {
   for (const std::uint32_t number : adjusted_) {
     Agent& agent = agents_[number];
     agent.is_adjusted = false;
+    if (agent.repetition) adjust_repetition(number);
     for (Computation& computation : agent.device.computations()) {
       set_speed(agent, computation);
       if (computation.is_scheduled() && computation.due <= computation.end()) continue;  // it comes back when due
@@ -194,6 +201,15 @@ void Agents::adjust_speeds() {
     }
   }
   adjusted_.clear();
+}
+
+void Agents::adjust_repetition(std::uint32_t number) {
+  Agent& agent = agents_[number];
+  const Repeating& repetition = *agent.repetition;
+  const Time end = repetitions_.go_on(number, agent.execution, repetition.node, agent.device.taken(), engine_.now());
+  if (repetition.event.sequence != 0 && end == repetition.due) return;
+  engine_.cancel(repetition.event);
+  schedule(number, end);
 }
 
 // Time of what a rank does by itself, with how long it waits for the host.
@@ -248,7 +264,6 @@ Duration Agents::finish_computation(std::uint32_t number, const Computation& com
   const NodeId node = computation.node;
   const Duration slowed = computation.done - computation.taken - computation.alone;
   if (computation.not_before > computation.taken) agent.execution.wait_for_host(node, engine_.now() - computation.done);
-  if (computation.is_disturbed) repetitions_.disturb(number, agent.execution.graph(), node);
   agent.device.erase(node);
   return slowed;
 }
@@ -258,7 +273,7 @@ void Agents::end(std::uint32_t number, NodeId node, Time moving, Duration slowed
   Agent& agent = agents_[number];
   const workload::ExecutionGraph& graph = agent.execution.graph();
   if (graph.repetition(node)) {
-    agent.repeats = false;
+    agent.repetition.reset();
     const Time synchronised = repetitions_.finish(number, agent.execution, node);
     agent.execution.complete(node, engine_.now(), synchronised);
   } else {
@@ -362,12 +377,17 @@ void Agents::split(const ClassSplit& split) {
   }
 }
 
-// Computations of an agent that comes apart are scheduled anew, for each part by itself, when the round is over.
+// Computations and the repetition of an agent that comes apart are scheduled anew, for each part by itself, when the
+// round is over.
 void Agents::call_back(std::uint32_t number) {
   if (!contends_) return;
   for (Computation& computation : agents_[number].device.computations()) {
     engine_.cancel(computation.event);
     computation.event = {};
+  }
+  if (std::optional<Repeating>& repetition = agents_[number].repetition) {
+    engine_.cancel(repetition->event);
+    repetition->event = {};
   }
   adjust(number);
 }

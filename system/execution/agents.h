@@ -72,6 +72,12 @@ class Agents final : private EventSink {
   Time last_step() const { return last_step_; }  // when an operation last started or ended
 
  private:
+  // A repetition under way, which ends when it is due.
+  struct Repeating {
+    NodeId node{};
+    EventHandle event{};
+    Time due{};
+  };
   struct Agent {
     RankExecution execution;
     RankId rank{};
@@ -79,7 +85,7 @@ class Agents final : private EventSink {
     Time finish{};
     DeviceUse device{};
     bool is_adjusted = false;  // computations may go on at another speed
-    bool repeats = false;      // a repetition is under way
+    std::optional<Repeating> repetition{};
   };
   static constexpr std::uint64_t kNothing = UINT64_MAX;
 
@@ -95,6 +101,9 @@ class Agents final : private EventSink {
   void compute(std::uint32_t agent, NodeId node, std::uint32_t processor_bound);
   void set_speed(Agent& agent, Computation& computation);
   void schedule(std::uint32_t agent, Computation& computation);
+  void repeat(std::uint32_t agent, NodeId node);
+  void schedule(std::uint32_t agent, Time end);
+  void adjust_repetition(std::uint32_t agent);
   void adjust(std::uint32_t agent);
   Duration finish_computation(std::uint32_t agent, const Computation& computation);
   [[noreturn]] void refuse_time(std::uint32_t agent, NodeId node) const;

@@ -60,10 +60,6 @@ void DeviceUse::release(NodeId call) {
   calls_.erase(found);
 }
 
-bool DeviceUse::has_call_outside(const workload::Stretch& stretch) const {
-  return std::ranges::any_of(calls_, [&](const Call& call) { return !stretch.holds(call.node); });
-}
-
 Computation* DeviceUse::find(NodeId node) {
   const auto found = std::ranges::find(computations_, node, &Computation::node);
   return found == computations_.end() ? nullptr : &*found;

@@ -36,10 +36,9 @@ struct Computation {
   Time taken;
   Time not_before;  // it ends no earlier: the host has not launched its kernels
   Time since;
-  Time done;                  // when its work is; Duration::max() from the start if that is beyond simulated time
-  Int128 left = 0;            // at `since`: picoseconds alone, times kWholeShare
-  bool is_disturbed = false;  // by a call of another stretch than its own (workload::Stretch), or of none
-  EventHandle event{};        // at `due`, which is not after its end
+  Time done;            // when its work is; Duration::max() from the start if that is beyond simulated time
+  Int128 left = 0;      // at `since`: picoseconds alone, times kWholeShare
+  EventHandle event{};  // at `due`, which is not after its end
   Time due{};
 
   // It begins at `now`, with the device to itself.
@@ -68,10 +67,7 @@ class DeviceUse {
   void move(NodeId call);
   void release(NodeId call);
 
-  bool is_free() const { return calls_.empty(); }
   const collectives::DeviceShare& taken() const { return taken_; }
-  // True if one of the calls is not of the stretch.
-  bool has_call_outside(const workload::Stretch& stretch) const;
 
   std::vector<Computation>& computations() { return computations_; }
   // Null if there is none of that node.

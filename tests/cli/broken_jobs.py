@@ -175,6 +175,11 @@ MODELS = [
           "list the one with a stride or a pool apart"),
     model("More predictions than tokens", SIZES + ", predictions: 2048",
           "error: 2048 predictions in a sequence of 1024 tokens", "at most 1024"),
+    *[whole(f"A precision of {bits} bits that is not modelled", MODEL + f"  precision: {word}\n",
+            f"error: workload.precision: unknown value '{word}'", "hint: known: fp64, fp32, tf32, fp16, bf16, fp8, int8")
+      for word, bits in (("fp4", 4), ("nvfp4", "about 4"))],
+    whole("Overlapping parameters beside the software's own keys", MODEL + "  overlap: {parameters: false}\n",
+          "unknown key 'parameters' in 'workload.overlap'", "here it is 'workload.software.overlap.parameters'"),
     whole("Software that fuses norms in no precision there is",
           MODEL + "  software: {name: some, fused_norm: [fp17]}\n",
           "job.yaml:6:", "error: no precision is called 'fp17'", "did you mean 'fp16'?"),

@@ -51,6 +51,37 @@ def check_changes(program, checks, folder):
     checks.check(changed == [{"key": "workload.parallel.tensor", "first": "8", "second": "4"}], "what differs", changed)
 
 
+def check_sureness(program, checks, folder):
+    """What is known of the ratio, in whole sentences; and why nothing is where a key is by hand."""
+    beside = program.run(["compare", LLAMA, "--vs", "cluster=hgx-a800"], folder, seconds=120)
+    text = " ".join(beside.stdout.split())
+    checks.check("cluster=hgx-a800: the difference is no more than predicted ratios of times are off: " in text and
+                 "pairs of published runs" in text and "no error of the ratio" not in text, "within what error", beside.stdout)
+    by_hand = program.run(["compare", LLAMA, "--vs", "cluster.node.nics.bandwidth=3 GB/s"], folder, seconds=120)
+    checks.check("no error of the ratio is given: no published run has 'cluster.node.nics.bandwidth' so" in
+                 " ".join(by_hand.stdout.split()), "a key by hand", by_hand.stdout)
+    document = compare(program, folder, LLAMA, *vs(["cluster.node.nics.bandwidth=3 GB/s"]))
+    checks.check(document["runs"][1].get("by_hand") == "cluster.node.nics.bandwidth", "also as JSON", document["runs"][1])
+
+
+def check_warnings_once(program, checks, folder):
+    both = program.run(["compare", LLAMA, "--set", "workload.recompute=selective", "--set",
+                        "workload.model.attention=flash", "--vs", "cluster.node.nics.bandwidth*=2"], folder, seconds=120)
+    checks.check(both.stderr.count("'recompute: selective' changes nothing") == 1, "a warning of both sides is told once",
+                 both.stderr)
+
+
+def check_pace(program, checks, folder):
+    """Times of two batches tell little: their pace stands beside them."""
+    (folder / "job.yaml").write_text(SMALL_JOB)
+    batches = program.run(["compare", "job.yaml", "--vs", "workload.batch.global=32"], folder)
+    checks.check("tokens a second and GPU" in batches.stdout, "two batch sizes", batches.stdout)
+    plans = program.run(["compare", "job.yaml", "--vs", "workload.recompute=full"], folder)
+    checks.check("tokens a second" not in plans.stdout, "one batch size", plans.stdout)
+    paces = [run["tokens_per_s_per_gpu"] for run in compare(program, folder, "job.yaml", *vs(["workload.batch.global=32"]))["runs"]]
+    checks.check(paces[0] < paces[1], "a larger batch is faster by token", paces)
+
+
 def check_files(program, checks, folder):
     (folder / "a.yaml").write_text(LLAMA.read_text())
     (folder / "b.yaml").write_text(LLAMA.read_text().replace("cluster: dgx-a100", "cluster: hgx-a800"))
@@ -113,6 +144,9 @@ def main():
         folder = Path(name)
         check_changes(program, checks, folder)
         check_files(program, checks, folder)
+        check_sureness(program, checks, folder)
+        check_warnings_once(program, checks, folder)
+        check_pace(program, checks, folder)
         check_screens(program, checks, folder)
         check_by_hand(program, checks, folder)
     return checks.exit_code()

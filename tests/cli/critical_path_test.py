@@ -4,11 +4,19 @@
 not, names who is slow, and nothing beside it matters."""
 import json
 import sys
+from pathlib import Path
 
 from orrery_program import SOURCE, Checks, Program, scratch_folder
 
 STUDIES = SOURCE / "configs" / "studies"
 GPT = STUDIES / "gpt3-175b-128-a100.yaml"
+# Kernels so short that devices wait for every launch, of 30 us on an H100's host.
+SMALL = {"cluster": "dgx-a100", "nodes": 2,
+         "workload": {"model": {"hidden": 1024, "layers": 16, "heads": 16, "vocab": 1024, "sequence": 512},
+                      "software": "megatron-2024", "batch": {"global": 32, "micro": 1}, "parallel": {"data": 16}}}
+EXPERTS = ("workload.model=mixtral-8x7b", "workload.model.layers=4", "workload.parallel={expert: 8, data: 16}",
+           "workload.software=megatron-2025", "workload.software.host.reads_sizes=true")
+PIPELINE = ("workload.parallel={pipeline: 4, data: 4}", "workload.batch.global=256")
 
 
 def path_of(program, folder, *arguments):
@@ -51,6 +59,37 @@ def check_sums(program, checks, folder):
                 checks.check(unfolded[key] == result[key], f"{study.name}: {key} with every rank by itself",
                              f"{unfolded[key]}\n{result[key]}")
     checks.check(ran > 30, "most studies are single experiments", ran)
+
+
+def check_hosts(program, checks, folder):
+    """Of a job whose devices wait for launches the path is the host's, and what of it launches have is what faster ones
+    save, while no other path is near."""
+    small = Path(folder) / "small.json"
+    small.write_text(json.dumps(SMALL))
+    for name, settings in (("dense", ()), ("a pipeline", PIPELINE), ("experts", EXPERTS)):
+        run = [small, *(word for setting in settings for word in ("--set", setting))]
+        before = path_of(program, folder, *run)
+        host = sum(part["seconds"] for part in before["critical_path"] if part["what"] == "host")
+        for launch, share in (("29.7 us", 0.01), ("1 ps", 1)):
+            after = path_of(program, folder, *run, "--set", f"workload.software.host.launch={launch}")
+            saved = (before["iteration_time_s"] - after["iteration_time_s"]) / (share * host)
+            checks.check(saved < 1.001, f"{name}: launches of {launch} save no more than the path has", saved)
+            checks.check(share == 1 or saved > 0.999, f"{name}: launches of {launch} save what the path has", saved)
+        unfolded = path_of(program, folder, *run, "--no-fold", "--no-fast-forward")
+        for key in ("critical_path", "critical_operations", "culprits"):
+            checks.check(unfolded[key] == before[key], f"{name}: {key} with every rank by itself",
+                         f"{unfolded[key]}\n{before[key]}")
+        paces = [{one["host_pace_s"] for one in result["breakdown"]} for result in (before, unfolded)]
+        checks.check(paces[0] == paces[1], f"{name}: the hosts' pace with every rank by itself", paces)
+    before = path_of(program, folder, small)
+    checks.check(before["critical_path"][0]["what"] == "host" and before["critical_path"][0]["share"] > 0.9,
+                 "the host has the path", before["critical_path"])
+    bound = program.run(["run", "small.json", "--print", "bound_by"], folder)
+    checks.check(bound.stdout == "bound_by host\n", "and bounds the job where no path is known", bound.stdout)
+    slower = path_of(program, folder, small, "--set", "perturb.ranks.0.compute=1.1")
+    more = slower["iteration_time_s"] - before["iteration_time_s"]
+    checks.check(abs(slower["culprits"][0]["cost_s"] / more - 1) < 0.01, "a slow device costs what it delays",
+                 f"{slower['culprits']} and {more}")
 
 
 def share_of(result, rank):
@@ -99,6 +138,7 @@ def main():
     program, checks = Program(sys.argv[1]), Checks()
     with scratch_folder() as folder:
         check_sums(program, checks, folder)
+        check_hosts(program, checks, folder)
         check_culprits(program, checks, folder)
         check_what_is_beside_it(program, checks, folder)
         check_slack(program, checks, folder)

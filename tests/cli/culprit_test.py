@@ -63,6 +63,37 @@ def check_culprits(program, checks, folder):
                      unfolded.stdout + outcome.stdout)
 
 
+def check_slow_host(program, checks, folder):
+    """Two nodes of the same devices, one of whose CPUs takes longer to launch kernels."""
+    node = {"device": "a100-sxm-80gb", "devices": 8, "interconnect": "nvlink", "host_launch": 2,
+            "fabric": {"name": "nvlink", "topology": "switch", "bandwidth": "300 GB/s", "latency": "700 ns"},
+            "nics": {"count": 8, "bandwidth": "200 Gb/s", "host_link": "pcie-4", "host_latency": "500 ns"}}
+    times = {}
+    for launch in (2, 1.4):
+        node["host_launch"] = launch
+        (Path(folder) / "hosts.json").write_text(json.dumps({
+            "cluster": {"nodes": [{"node": "dgx-a100", "count": 1}, {"node": node, "count": 1}],
+                        "scale_out": {"topology": "switch", "network": "infiniband", "latency": "600 ns"}},
+            "workload": {"model": {"hidden": 1024, "layers": 8, "heads": 16, "vocab": 1024, "sequence": 512},
+                         "software": "megatron-2024", "batch": {"global": 32, "micro": 1}, "parallel": {"data": 16}}}))
+        outcome = program.run(["run", "hosts.json", "--json", "result.json"], folder)
+        times[launch] = (json.loads((Path(folder) / "result.json").read_text()), outcome.stdout)
+    result, text = times[2]
+    check_screen(checks, "a slow host", text)
+    said = re.sub(r"\n  (?! )", " ", text)
+    checks.check("held up by node1 (ranks 8-15): the host's launching of kernels takes 43 % longer than on peers" in said,
+                 "a slow host is named", text)
+    checks.check("computing takes" not in said, "and its devices are not", text)
+    saved = result["iteration_time_s"] - times[1.4][0]["iteration_time_s"]
+    checks.check(abs(result["culprits"][0]["cost_s"] / saved - 1) < 0.02, "a slow host costs what another would save",
+                 f"{result['culprits']} and {saved}")
+    checks.check("held up by" not in times[1.4][1], "nobody is to blame where hosts are alike", times[1.4][1])
+    (Path(folder) / "hosts.json").write_text(
+        (Path(folder) / "hosts.json").read_text().replace('"host_launch": 1.4', '"host_launch": 2'))
+    unfolded = program.run(["run", "hosts.json", "--no-fold", "--no-fast-forward"], folder)
+    checks.check(unfolded.stdout == text, "a slow host: the same with every rank by itself", unfolded.stdout + text)
+
+
 def check_alike(program, checks, folder):
     for name in ALIKE:
         outcome = program.run(["run", str(STUDIES / f"{name}.yaml")], folder)
@@ -131,6 +162,7 @@ def main():
     program, checks = Program(sys.argv[1]), Checks()
     with scratch_folder() as folder:
         check_culprits(program, checks, folder)
+        check_slow_host(program, checks, folder)
         check_alike(program, checks, folder)
         check_every_way(program, checks, folder)
         check_all_fit(program, checks, folder)

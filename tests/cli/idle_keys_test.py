@@ -163,6 +163,32 @@ def check_unused(program, checks, folder):
                      f"{key} of a collective", outcome.stderr)
 
 
+# What is compared with what, on which job, and what has to be said of it.
+TRUE_REASONS = (
+    ((), "placement=packed", "packed is the default"),
+    ((), "placement=dense", "each rank has the same device either way: packing changes nothing"),
+    (("nodes=1", "workload.parallel.data=1"), "placement=dense", "all ranks lie within one node anyway"),
+    (("workload.model.attention=flash",), "workload.recompute=selective", "flash attention keeps none"),
+    (("workload.parallel.data=1", "nodes=1"), "workload.parallel.zero=1", "the job has one replica"),
+    ((), "cluster.nccl.hop.xgmi.simple=3 us", "the GPUs of no node are joined by xGMI"),
+    ((), "cluster.nccl.channels.nvls=7", "the switches of no node add up what is sent"),
+    ((), "cluster.nccl.ll_cap.hopper.one_node=50 GB/s", "no device is of architecture hopper"),
+    ((), "cluster.nccl.network.efa_v1=70 us", "no nodes are joined by a network of kind 'efa-v1'"),
+)
+
+
+def check_true_reasons(program, checks, folder):
+    """A reason is that of the key, not one that is true of every key that changes nothing."""
+    for settings, change, reason in TRUE_REASONS:
+        words = [word for setting in settings for word in ("--set", setting)]
+        outcome = program.run(["compare", "job.yaml", *words, "--vs", change], folder)
+        checks.check(outcome.code == 0 and "no difference" in outcome.stdout and reason in text_of(outcome),
+                     f"{change} with {settings}: {reason}", outcome.stdout + outcome.stderr)
+        checks.check("+0 ps" not in outcome.stdout, f"{change}: no row of operations that are the same", outcome.stdout)
+    values = program.run(["compare", "job.yaml", "--vs", "workload.batch.global=16"], folder)
+    checks.check("no setting differs: both are the same experiment" in text_of(values), "the value that holds", values.stdout)
+
+
 def check_even_skew(program, checks, folder):
     """Who gets how much is drawn, but all get the same."""
     job = "cluster: dgx-a100\nnodes: 1\ncollectives: {library: fixed}\nworkload: {collective: all_to_all, size: 1 MiB, skew: %s, seed: 2}\n"
@@ -193,7 +219,7 @@ def main():
         folder = Path(name)
         (folder / "job.yaml").write_text(SMALL_JOB)
         for check in (check_capped, check_capped_in_part, check_uncrossed, check_overruled, check_software, check_unused,
-                      check_sweep_view, check_even_skew):
+                      check_sweep_view, check_even_skew, check_true_reasons):
             check(program, checks, folder)
     return checks.exit_code()
 

@@ -139,6 +139,8 @@ def check_replay(program, checks, folder):
         outcome = program.run(["workload", "generate", f"{name}.yaml", "-o", name], folder)
         if not checks.check(outcome.code == 0 and made, f"{what}: generate", outcome.stderr):
             continue
+        checks.check("traces leave out contention" in outcome.stderr and "traces leave out the hosts" in outcome.stderr,
+                     f"{what}: says what traces leave out", outcome.stderr)
         checks.check(f"prefix: {name}/rank, groups: {name}/groups.json" in outcome.stdout, f"{what}: says how to replay",
                      outcome.stdout)
         chakra = f"cluster: dgx-a100\nworkload: {{chakra: {{prefix: {name}/rank, groups: {name}/groups.json}}}}\n"

@@ -176,9 +176,21 @@ def check_mixed(program, checks, folder):
                  swept.stdout + swept.stderr)
 
 
+def check_unpacked(program, checks, folder):
+    """A second job begins where the first ends: its tensor-parallel groups may reach over nodes, which is told."""
+    workload = MODEL.replace("parallel: {data: 4}", "parallel: {%s}")
+    pair = [{"a": workload % f"data: {first}", "b": workload % "tensor: 2"} for first in (2, 1)]
+    said = []
+    for jobs in pair:
+        write_files(folder, {"job.yaml": experiment(jobs)})
+        said.append(program.run(["run", "job.yaml"], folder).stderr)
+    words = "tensor-parallel groups of job 'b' reach over up to 2 nodes"
+    checks.check(words not in said[0] and words in said[1], "groups that reach over nodes for want of packing", said)
+
+
 def main():
     program, checks = Program(sys.argv[1]), Checks()
-    for check in (check_placements, check_ends, check_three, check_mixed):
+    for check in (check_placements, check_ends, check_three, check_mixed, check_unpacked):
         with scratch_folder() as folder:
             check(program, checks, Path(folder))
     return checks.exit_code()

@@ -249,11 +249,21 @@ def check_other_tables(program, checks, folder):
                      f"{command} refuses a sweep of a sweep in one error", said)
 
 
+def check_compared_path(program, checks, folder):
+    """An axis is named by its name, or by the path of the key that it sets."""
+    write_files(folder, {f"{word}.yaml": MODEL % "1, 2" + f"compare: {word}\n" for word in ("data", "workload.parallel.data")})
+    answers = [program.run(["sweep", f"{word}.yaml", "-q"], folder) for word in ("data", "workload.parallel.data")]
+    checks.check(answers[0].code == answers[1].code == 0 and answers[0].stdout == answers[1].stdout,
+                 "compare: a full path", answers[1].stderr + answers[1].stdout)
+
+
 def main():
     program = Program(sys.argv[1])
     checks = Checks()
     with scratch_folder() as folder:
         check_exit_codes(program, checks, folder)
+    with scratch_folder() as folder:
+        check_compared_path(program, checks, folder)
     with scratch_folder() as folder:
         check_smoke(program, checks, folder)
         check_question(checks, json.loads((Path(folder) / "1.json").read_text())["points"])

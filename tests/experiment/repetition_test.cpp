@@ -3,6 +3,7 @@
 // operation by operation.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "system/execution/repetitions.h"
 #include "tests/experiment/random_training.h"
@@ -125,6 +126,29 @@ Fabric fabric_for(const TrainingSpec& training, std::uint32_t ranks) {
                              dimension("switch", ranks / tensor, Bandwidth(25'000'000'000), Duration(700'000))});
 }
 
+// True if a send slowed a computation that `job` has in a repetition, in the outcome of the same job `written` out.
+bool repeats_beside_sends(const Job& job, const Job& written, const Outcome& outcome) {
+  for (const RankId rank : std::set(outcome.totals.acting.begin(), outcome.totals.acting.end())) {
+    const ExecutionGraph& graph = job.graph(rank);
+    std::vector<bool> is_written(graph.written_out_size());
+    for (std::uint32_t node = 0; node < graph.size(); ++node)
+      if (!graph.repetition(NodeId(node))) is_written[graph.number(NodeId(node))] = true;
+    const std::vector<OperationRecord> operations = outcome.log.of(rank);
+    const auto is_repeated = [&](const OperationRecord& operation) {
+      return operation.slowed > Duration::zero() && !is_written[operation.number];
+    };
+    for (const OperationRecord& slowed : operations) {
+      if (!is_repeated(slowed)) continue;
+      const auto is_beside = [&](const OperationRecord& other) {
+        return written.graph(rank).kind(other.node) == NodeKind::kSend && other.start < slowed.end &&
+               slowed.start < other.end;
+      };
+      if (std::ranges::any_of(operations, is_beside)) return true;
+    }
+  }
+  return false;
+}
+
 // Kernels beside which latencies are next to nothing.
 class LongTimes final : public OperatorTimes {
  public:
@@ -135,8 +159,8 @@ class LongTimes final : public OperatorTimes {
 
 TEST_CASE("what a program repeats is what is written out, and takes the same times") {
   std::mt19937_64 random(29);
-  int tried = 0, repeated = 0, with_calls = 0, slowed = 0, refused = 0;
-  const FakeLibrary library;
+  int tried = 0, repeated = 0, with_calls = 0, slowed = 0, beside_sends = 0, refused = 0;
+  const FakeLibrary eager, awaited(Bytes(0));
   for (int i = 0; tried < 4000 && i < 100'000; ++i) {
     TrainingSpec training = random_training(random);
     Diagnostics problems;
@@ -156,7 +180,7 @@ TEST_CASE("what a program repeats is what is written out, and takes the same tim
     options.fold = FoldMode::kAuto;
     options.collectives.granularity = tried % 2 == 0 ? Granularity::kStep : Granularity::kPhase;
     if (tried % 4 == 1) {  // its calls slow down what is computed beside them
-      options.collectives.library = &library;
+      options.collectives.library = tried % 8 == 1 ? &eager : &awaited;
       options.collectives.granularity = Granularity::kPhase;
     }
     const NetworkModel model = tried % 3 == 0 ? NetworkModel::kAlphaBeta : NetworkModel::kFlow;
@@ -166,15 +190,18 @@ TEST_CASE("what a program repeats is what is written out, and takes the same tim
       ++repeated;
       const auto is_slowed = [](const OperationRecord& operation) { return operation.slowed > Duration::zero(); };
       if (std::ranges::any_of(outcome.log.of(RankId(0)), is_slowed)) ++slowed;
+      if (repeats_beside_sends(loops.job, written.job, outcome)) ++beside_sends;
       if (training.parallel.tensor() > 1) ++with_calls;
     } catch (const NotRepeatable&) {
       ++refused;
     }
   }
-  INFO("repeated " << repeated << ", with calls " << with_calls << ", slowed " << slowed << ", refused " << refused);
+  INFO("repeated " << repeated << ", with calls " << with_calls << ", slowed " << slowed << ", beside sends "
+                   << beside_sends << ", refused " << refused);
   CHECK(tried == 4000);
   CHECK(repeated > 2000);
   CHECK(with_calls > 80);
   CHECK(slowed > 50);
+  CHECK(beside_sends > 3);
   CHECK(refused > 100);
 }

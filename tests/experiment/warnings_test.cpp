@@ -126,7 +126,7 @@ TEST_CASE("data: rest is as many replicas as there are devices for") {
 
 TEST_CASE("selective recomputation that has nothing to make again is said") {
   CHECK(warnings_of({"workload.recompute=selective"}) ==
-        Warnings{"'recompute: selective' changes nothing: it computes the scores of attention again, and flash "
+        Warnings{"'recompute: selective' changes nothing: selective computes the scores of attention again, and flash "
                  "attention keeps none (leave it out; or write workload.recompute: full, or workload.model.attention: "
                  "plain)"});
   CHECK(warnings_of({"workload.recompute=selective", "workload.model.attention=plain"}).empty());

@@ -147,6 +147,13 @@ TEST_CASE("the nearest published run is named with what its prediction was off b
   CHECK(nearest->name == "twice the degree");
   CHECK(nearest->family == "b");
   CHECK(nearest->plan == "64 h100-sxm, tensor 8, data 16, batch 128");
+  const std::vector<std::string> untold = {"recompute", "parallel.zero", "batch.micro", "software.fp8.operand"};
+  RunKind other = kJob;
+  other.precision = "fp32";
+  JobShape shorter = kShape;
+  shorter.sequence /= 2;
+  CHECK(nearest_run(other, shorter, errors, untold)->unlike == std::vector<std::string>{"bf16", "sequence 8192"});
+  CHECK(nearest_run(other, shorter, errors, untold)->not_compared == untold);
   CHECK(nearest->measured == Duration(2'500'000'000'000));
   CHECK(nearest->error == Approx(-0.2));  // 1 / 1.25 - 1
   errors = {run_of("c", "another model", far, 0),
@@ -209,6 +216,34 @@ TEST_CASE("an interval of errors is one of times") {
   CHECK(times.high == Duration(10'000'000'000'000));
   CHECK(times.share == kIntervalShare);
   CHECK(times.runs == 30);
+}
+
+TEST_CASE("words that no job has are refused in a file of errors") {
+  const RunSchema& schema = training_runs();
+  const std::vector<MeasuredError> errors = {run_of("f", "8 GPUs", kShape, 0.125)};
+  const auto refusal = [&](const std::string& from, const std::string& to) {
+    std::string csv = errors_csv(errors, schema);
+    Diagnostics problems;
+    read_errors_csv(from.empty() ? csv : csv.replace(csv.find(from), from.size(), to), "e.csv", schema, problems);
+    return problems.problems().empty() ? std::string() : problems.problems().front().message;
+  };
+  CHECK(refusal("", "").empty());
+  CHECK(refusal("f,transformer", "f,transfromer") == "unknown model 'transfromer'");
+  CHECK(refusal("hopper", "hoper") == "unknown architecture 'hoper'");
+  CHECK(refusal("bf16", "bf61") == "unknown precision 'bf61'");
+}
+
+TEST_CASE("a measured run of the same plan on the same device is told where a job does not fit") {
+  const std::vector<MeasuredError> errors = {run_of("f", "8B", kShape, 0.125)};
+  CHECK(measured_fit_text(kJob, kShape, errors) ==
+        "a measured run of its model, plan and device fit: 8B of f on 64 h100-sxm, tensor 4, data 16, batch 128; "
+        "offload is not modelled");
+  JobShape longer = kShape;
+  longer.sequence *= 2;
+  CHECK(measured_fit_text(kJob, longer, errors).empty());
+  JobShape wider = kShape;
+  wider.degrees[0] = 8;
+  CHECK(measured_fit_text(kJob, wider, errors).empty());
 }
 
 TEST_CASE("errors are read as they are written") {

@@ -2,14 +2,16 @@
 // What a stretch did the first time is a record for later times only if nothing but itself decided it.
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "system/execution/repetitions.h"
+#include "system/execution/stretch_courses.h"
 #include "workload/graph/builder.h"
 
 using namespace orrery;
 using namespace orrery::system;
 using namespace orrery::workload;
+using collectives::DeviceShare;
 
 namespace {
 
@@ -26,7 +28,8 @@ struct Recorded {
     GraphBuilder copy = builder;
     const Stretch stretch{NodeId(1), 4, {NodeId(tail)}};
     copy.add_stretch(stretch);
-    return record_of(std::move(copy).build(), stretch, operations, false);
+    const ExecutionGraph graph = std::move(copy).build();
+    return *StretchCourses(graph, stretch, operations, std::nullopt).beside({});
   }
 
   GraphBuilder builder;
@@ -143,4 +146,44 @@ TEST_CASE("a stretch whose host was late at its beginning is recorded as it runs
   CHECK(ahead.host_lead == Duration(3));
   CHECK(ahead.synchronised == Duration(24));
   CHECK(ahead.parts[3].end == Duration(69));
+}
+
+TEST_CASE("what calls outside take of the device slows what a stretch computes meanwhile") {
+  // Three products one behind the other; beside the second, the stretch's own call takes a fifth of the device.
+  GraphBuilder builder;
+  for (std::uint32_t node = 0; node < 3; ++node)
+    builder.add({.kind = NodeKind::kCompute, .duration = Duration(1000), .processor_bound = kWholeShare});
+  builder.add({.kind = NodeKind::kCollective, .bytes = Bytes(8)});
+  for (std::uint32_t node = 1; node < 3; ++node) builder.depend(NodeId(node), NodeId(node - 1));
+  builder.depend(NodeId(3), NodeId(0));
+  builder.depend(NodeId(2), NodeId(3));
+  const Stretch stretch{NodeId(0), 4, {NodeId(2)}};
+  builder.add_stretch(stretch);
+  const ExecutionGraph graph = std::move(builder).build();
+  // When it ran first, a call outside slowed the first by 500, and its own call the second by 7.
+  std::vector<OperationRecord> first = {ran(0, 0, 1500), ran(1, 1500, 2507), ran(2, 2507, 3507), ran(3, 1500, 1900)};
+  first[0].slowed = Duration(500);
+  first[1].slowed = Duration(7);
+  StretchCourses courses(graph, stretch, first,
+                         ContendedDevice{{100, 1'000'000'000'000}, {{}, {}, {}, {20, 250'000'000'000}}});
+  const auto ends = [&](const std::vector<OutsideUse>& outside) {
+    std::vector<std::int64_t> by_offset(4);
+    for (const StretchRecord::Part& part : courses.beside(outside)->parts) by_offset[part.offset] = part.end.count();
+    return by_offset;
+  };
+  // 400 beside its own call, at 52428 / 65536: 681 are left of the second then.
+  CHECK(ends({}) == std::vector<std::int64_t>{1000, 2081, 3081, 1400});
+  // Half of the device is taken from 600 to 800: 100 of the work is done then.
+  const DeviceShare half{50, 0};
+  CHECK(ends({{Duration(600), half}, {Duration(800), {}}}) == std::vector<std::int64_t>{1100, 2181, 3181, 1500});
+  // All the time; its own call takes nothing any more.
+  CHECK(ends({{Duration(0), half}}) == std::vector<std::int64_t>{2000, 4000, 6000, 2400});
+  CHECK(courses.beside({{Duration(0), half}})->tail == Duration(6000));
+  CHECK(courses.beside({{Duration(0), half}})->parts.back().slowed == Duration(1000));
+  CHECK(courses.beside({}) == courses.beside({}));
+  // A call of 2000 ends with the second product then: which of them is first is not known.
+  first[3].end += Duration(1600);
+  StretchCourses longer(graph, stretch, first,
+                        ContendedDevice{{100, 1'000'000'000'000}, {{}, {}, {}, {20, 250'000'000'000}}});
+  CHECK_THROWS_AS(longer.beside({{Duration(0), half}}), NotRepeatable);
 }

@@ -167,9 +167,22 @@ class Reading {
       error(line, at("hidden"), fmt::format("hidden {} is not a multiple of {} heads", sample.hidden, sample.heads));
     if (sample.heads % sample.tensor_parallel != 0)
       error(line, at("tp"), fmt::format("{} heads cannot be shared by {} ranks", sample.heads, sample.tensor_parallel));
+    if (sample.feed_forward % sample.tensor_parallel != 0)
+      error(line, at("tp"),
+            fmt::format("{} columns of the perceptron cannot be shared by {} ranks", sample.feed_forward,
+                        sample.tensor_parallel));
     if (sample.key_value_heads > sample.heads)
       error(line, at("n_kv_head"),
             fmt::format("{} heads of keys and values, but {} of queries", sample.key_value_heads, sample.heads));
+    else if (sample.heads % sample.key_value_heads != 0)
+      error(line, at("n_kv_head"),
+            fmt::format("{} heads of queries cannot share {} of keys and values", sample.heads,
+                        sample.key_value_heads));
+    else if (sample.key_value_heads % sample.tensor_parallel != 0 &&
+             sample.tensor_parallel % sample.key_value_heads != 0)
+      error(line, at("tp"),
+            fmt::format("{} heads of keys and values neither divide among {} ranks nor repeat evenly",
+                        sample.key_value_heads, sample.tensor_parallel));
   }
 
   const std::string& name_;
@@ -186,7 +199,7 @@ struct RankShape {
       : head_size(sample.hidden / sample.heads),
         queries(sample.heads / sample.tensor_parallel * head_size),
         keys(std::max<std::int64_t>(1, sample.key_value_heads / sample.tensor_parallel) * head_size),
-        feed_forward((sample.feed_forward + sample.tensor_parallel - 1) / sample.tensor_parallel) {}
+        feed_forward(sample.feed_forward / sample.tensor_parallel) {}
 
   std::int64_t head_size;
   std::int64_t queries;

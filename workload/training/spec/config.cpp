@@ -175,9 +175,20 @@ void read_pipeline_layers(Section& section, TrainingSpec& training) {
   section.error("pipeline_layers", "not a list of numbers of layers", "for example [7, 8, 8, 7], or even");
 }
 
+// Overlap that only software says.
+constexpr std::array<Section::OtherName, 6> kSoftwareOverlap = {{
+    {"parameters", "workload.software.overlap.parameters"},
+    {"layers", "workload.software.overlap.layers"},
+    {"bucket_of_replica", "workload.software.overlap.bucket_of_replica"},
+    {"bucket_first", "workload.software.overlap.bucket_first"},
+    {"tensor", "workload.software.overlap.tensor"},
+    {"pipeline", "workload.software.overlap.pipeline"},
+}};
+
 void override_software(Section& section, SoftwareSpec& software) {
   software.gradients = read_gradients(section, software.gradients, "of the software");
   section.defaulted_section("overlap", "communication that overlaps with computation", [&](Section& s) {
+    s.translate(kSoftwareOverlap);
     s.takes("gradients", software.overlap_gradients,
             "whether gradient synchronisation overlaps with the backward pass of the last micro-batch",
             "of the software");
