@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What it costs that calls slow down what is computed beside them: the same jobs with and without, in one run.
+// Measures what contention costs: the same jobs with and without calls that slow what is beside them, in one run.
 #include <algorithm>
 #include <array>
 #include <cstdint>

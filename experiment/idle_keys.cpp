@@ -140,7 +140,7 @@ bool recomputes_scores_alone(const TrainingSpec& training) {
 
 bool exchanges_once(const TrainingSpec& training) { return training.micro_batches() == 1 || training.keeps_gathered(); }
 
-// Of a key, the first that holds is told.
+// Rules in order: the first one of a key that holds is told.
 const std::vector<AlikeRule>& alike_rules() {
   static const std::vector<AlikeRule> kRules = {
       {"recompute",

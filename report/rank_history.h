@@ -75,7 +75,7 @@ class RankHistory {
 
   const workload::ExecutionGraph& graph() const { return graph_; }
   const system::OperationRecord* of_node(NodeId node) { return by_number()[graph_.number(node)]; }
-  // Of ExecutionGraph::number(), with repetitions written out; null if it was not run.
+  // Record of the operation of that ExecutionGraph::number(), with repetitions written out; null if it was not run.
   const system::OperationRecord* of_number(std::uint32_t number) { return by_number()[number]; }
   // `operation`: one of the rank's computations, of a graph that has_host().
   HostChain launches_up_to(const system::OperationRecord& operation);

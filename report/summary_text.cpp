@@ -365,19 +365,19 @@ std::string listed(std::span<const std::string> words) {
   return text;
 }
 
-std::string sureness_text(const Result& result) {
+// The first screen has no room for the keys that are not compared.
+std::string sureness_text(const Result& result, bool in_full) {
   std::string text;
   if (result.interval) text += interval_text(*result.interval);
   if (!result.by_hand.empty())
     text += fmt::format("no interval: no published run has '{}' so\n", printable(result.by_hand, 80));
   if (!result.nearest) return text;
   const NearestRun& run = *result.nearest;
-  text +=
-      fmt::format("nearest measured run: {} of {}: {}, predicted {} too {} (its family left out); {}",
-                  printable(run.name, 60), printable(run.family, 40), rounded(run.measured),
-                  percent(std::abs(run.error)), run.error < 0 ? "fast" : "slow", printable(run.plan, 400));
-  if (!run.unlike.empty()) text += fmt::format("; unlike the job {}", listed(run.unlike));
-  if (!run.not_compared.empty()) text += fmt::format("; not compared: {}", listed(run.not_compared));
+  text += fmt::format("nearest measured run: {} of {}: {}, predicted {} too {} (its family left out); {}",
+                      printable(run.name, 60), printable(run.family, 40), rounded(run.measured),
+                      percent(std::abs(run.error)), run.error < 0 ? "fast" : "slow", printable(run.plan, 400));
+  if (!run.unlike.empty()) text += fmt::format("; it has {}", listed(run.unlike));
+  if (in_full && !run.not_compared.empty()) text += fmt::format("; not compared: {}", listed(run.not_compared));
   return text + "\n";
 }
 
@@ -393,7 +393,7 @@ std::string summary_text(const Result& result) {
   const std::string what =
       result.jobs.empty() ? "iteration time" : fmt::format("all {} jobs are done after", result.jobs.size());
   std::string text = fmt::format("{} {}\n", what, rounded(iteration_time(result)));
-  text += sureness_text(result);
+  text += sureness_text(result, false);
   text +=
       fmt::format("{} on {} {}; {} network{}\n", counted(ranks, "rank"), counted(result.devices, "device"),
                   printable(result.device), result.network_model, result.library.empty() ? "" : ", " + result.library);
@@ -425,7 +425,7 @@ std::string details_text(const Result& result) {
       fmt::format("{} {}   ({} on {} {}, {} network, granularity {}{})\n", what, rounded(iteration_time(result)),
                   counted(ranks, "rank"), counted(result.devices, "device"), printable(result.device),
                   result.network_model, result.granularity, result.library.empty() ? "" : ", " + result.library);
-  text += folded_to_screen(sureness_text(result));
+  text += folded_to_screen(sureness_text(result, true));
   text += packed_text(result);
   if (result.iterations > 1)
     text += fmt::format("mean of {} iterations; the times below are of all of them\n", result.iterations);

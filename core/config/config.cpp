@@ -149,7 +149,8 @@ bool Section::section(std::string_view key, std::string_view meaning, const Read
 
 void Section::section_or(std::string_view key, std::string_view fallback, std::string_view meaning, const Read& read,
                          std::string_view folder, std::string_view documented) {
-  if (ConfigEntry* entry = value_->find(key); entry != nullptr && entry->value.over_default) {
+  if (ConfigEntry* entry = value_->find(key);
+      entry != nullptr && entry->value.over_default && entry->value.kind == ConfigValue::Kind::kMap) {
     ConfigValue changes = std::exchange(
         entry->value, ConfigValue{ConfigValue::Kind::kScalar, entry->where, std::string(fallback), {}, {}});
     changes.over_default = false;

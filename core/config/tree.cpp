@@ -201,9 +201,21 @@ std::filesystem::path path_from(const std::string& named, std::string_view name)
 
 bool is_setting(const Location& where) { return where.file.starts_with(kSettingOrigin); }
 
+namespace {
+
+// Puts `other` in the place of what is written; what is the same stays as it is, where it is.
+void take_place_of(ConfigValue& value, ConfigValue other) {
+  const bool are_scalars = value.kind == ConfigValue::Kind::kScalar && other.kind == ConfigValue::Kind::kScalar;
+  if (are_scalars && value.scalar == other.scalar) return;
+  if (are_scalars) other.over_default = true;
+  value = std::move(other);
+}
+
+}  // namespace
+
 void merge_into(ConfigValue& value, ConfigValue changes) {
   if (value.kind != ConfigValue::Kind::kMap || changes.kind != ConfigValue::Kind::kMap) {
-    value = std::move(changes);
+    take_place_of(value, std::move(changes));
     return;
   }
   for (ConfigEntry& change : changes.entries) {
@@ -404,7 +416,7 @@ void set_value(ConfigValue& root, std::string_view path, ConfigValue value, cons
     folder = folder_of_key(part);
     if (place->kind == ConfigValue::Kind::kNull && !folder.empty()) place->over_default = true;
   }
-  *place = std::move(value);
+  take_place_of(*place, std::move(value));
 }
 
 ConfigValue parse_option(std::string_view text, std::string_view origin, Diagnostics& diagnostics) {

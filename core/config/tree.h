@@ -29,7 +29,8 @@ struct ConfigValue {
   std::string scalar;              // kScalar, unquoted
   std::list<ConfigValue> items;    // kList
   std::list<ConfigEntry> entries;  // kMap, in file order; lists keep references valid while readers add defaults
-  bool over_default = false;       // kMap: its entries change the file that a reader takes where the key is missing
+  bool over_default = false;       // kMap: its entries change the file that a reader takes where the key is missing;
+                                   // kScalar: it took the place of another value that is written
   bool is_resolved = false;        // kMap: all of it was filled in before, so that nobody has written its keys
   bool is_default = false;         // written, and what its reader would take without it
 

@@ -58,11 +58,16 @@ bool is_priced(std::string_view path) {
   });
 }
 
+// True if the reader takes the same without the entry: nobody wrote it, or it is the default and stands for no other.
+bool is_as_read(const ConfigEntry& entry) {
+  return !entry.defaulted.empty() || (entry.value.is_default && !entry.value.over_default);
+}
+
 // The first leaf beneath `value` that is written elsewhere than in shipped files; `is_foreign` tells by its place.
 template <class Foreign>
 std::string foreign_key(const ConfigValue& value, const std::string& path, const Foreign& is_foreign) {
   for (const ConfigEntry& entry : value.entries) {
-    if (!entry.defaulted.empty() || entry.value.is_default) continue;
+    if (is_as_read(entry)) continue;
     const bool is_map = entry.value.kind == ConfigValue::Kind::kMap;
     if (!is_map && std::ranges::find(kCounts, entry.key) != kCounts.end()) continue;
     const std::string key = path.empty() ? entry.key : fmt::format("{}.{}", path, entry.key);
@@ -86,7 +91,7 @@ template <class Foreign>
 void add_untold(const ConfigValue& value, const std::string& path, const Foreign& is_foreign,
                 std::vector<std::string>& untold) {
   for (const ConfigEntry& entry : value.entries) {
-    if (!entry.defaulted.empty() || entry.value.is_default) continue;
+    if (is_as_read(entry)) continue;
     const std::string key = path.empty() ? entry.key : fmt::format("{}.{}", path, entry.key);
     if (std::ranges::find(kTold, key) != kTold.end()) continue;
     if (entry.value.kind == ConfigValue::Kind::kMap)
@@ -96,12 +101,14 @@ void add_untold(const ConfigValue& value, const std::string& path, const Foreign
   }
 }
 
-// Tells by its place what is written elsewhere than in shipped files; of a result, what is set.
+// Tells by its place what is written elsewhere than in shipped files of hardware, models and software, studies among
+// it; of a result, what is set.
 auto foreign_to(const experiment::Experiment& experiment, const ConfigFiles& files) {
-  const std::string shipped = (files.shipped() / "").lexically_normal().string();
-  return [shipped, only_settings = experiment.resolved.is_resolved](const Location& where) {
+  const std::string shipped = (files.shipped() / "").lexically_normal().string(), studies = shipped + "studies/";
+  return [shipped, studies, only_settings = experiment.resolved.is_resolved](const Location& where) {
     if (is_setting(where)) return true;
-    return !only_settings && !std::filesystem::path(where.file).lexically_normal().string().starts_with(shipped);
+    const std::string file = std::filesystem::path(where.file).lexically_normal().string();
+    return !only_settings && (!file.starts_with(shipped) || file.starts_with(studies));
   };
 }
 

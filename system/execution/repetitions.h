@@ -54,7 +54,7 @@ class Repetitions {
   struct Run {
     std::vector<OperationRecord> operations;  // until all are there
     std::shared_ptr<StretchCourses> courses;  // then
-    // Of the latest repetition: when it began and the host turned to it, what calls outside took, and the record.
+    // Latest repetition: when it began and the host turned to it, what calls outside took, and the record.
     Time begin;
     Time host;
     std::vector<OutsideUse> outside;
