@@ -120,7 +120,8 @@ void compare(const CompareOptions& options, const Session& session) {
   const auto note_kind = [&](const std::string& file, const experiment::Experiment& read) {
     kinds.push_back(study::job_kind(read));
     const auto recorded = experiment::load_recorded_run(file, session.files);
-    by_hand.push_back(kinds.back() ? study::key_by_hand(read, session.files, recorded) : "");
+    const std::string own = kinds.back() ? study::key_by_hand(read, session.files, recorded) : "";
+    by_hand.push_back(read.jobs.size() > 1 ? "jobs" : own);  // published runs are of one job
   };
   const std::vector<study::MeasuredError> errors = study::shipped_errors(study::training_runs(), session.files);
   // Simulations may be long: what can be refused is refused before the first.
@@ -140,9 +141,10 @@ void compare(const CompareOptions& options, const Session& session) {
     print_warnings(not_told(with_option(run.result.warnings, options.changes), told));
     results.push_back({side.name, &run.result});
     if (sides.size() == 2) results.back().path = report::critical_path(run.job, run.log, run.acting, run.result);
-    if (runs.size() > 1 && kinds.front() && kinds.back() && !errors.empty()) {
+    if (runs.size() > 1 && !errors.empty()) {
       results.back().by_hand = by_hand.front().empty() ? by_hand.back() : by_hand.front();
-      if (results.back().by_hand.empty()) results.back().ratio = study::ratio_error(*kinds.back(), errors);
+      if (results.back().by_hand.empty() && kinds.front() && kinds.back())
+        results.back().ratio = study::ratio_error(*kinds.back(), errors);
     }
     if (runs.size() > 1 && run.result.finish == runs.front().result.finish)
       results.back().reasons =

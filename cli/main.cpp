@@ -75,18 +75,24 @@ std::filesystem::path configs_folder(std::optional<orrery::InputError>& problem)
   return {};
 }
 
-// An option whose value is empty is no option that was left out: mostly a variable of a script that is not set.
-void refuse_empty_values(CLI::App& app) {
+// An option whose value is empty is no option that was left out: mostly a variable of a script that is not set. One
+// whose value is an option of the command has taken the next one for it.
+void refuse_no_values(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_items_expected_max() == 0) continue;
-    const auto refuse = [name = option->get_name()](std::string& value) {
+    const auto refuse = [name = option->get_name(), &app](std::string& value) {
+      const std::string other = value.substr(0, value.find('='));
+      if (name.starts_with('-') && value.starts_with("--") && app.get_option_no_throw(other) != nullptr)
+        throw orrery::InputError(
+            {}, fmt::format("{} needs a value, and '{}' is an option", name, orrery::printable(value, 80)),
+            fmt::format("give {} a value, or leave it out", name));
       if (!value.empty()) return std::string();
       throw orrery::InputError({}, name + " needs a value",
                                name.starts_with('-') ? "give it one, or leave it out" : "");
     };
     option->transform(CLI::Validator(refuse, ""));
   }
-  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) refuse_empty_values(*command);
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) refuse_no_values(*command);
 }
 
 std::string version_text() {
@@ -187,7 +193,7 @@ int run(int argc, char** argv) {
   });
   orrery::cli::add_commands(app, session);
   add_general_options(app);
-  refuse_empty_values(app);
+  refuse_no_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForVersion& version) {

@@ -8,8 +8,8 @@
 namespace orrery {
 
 std::string_view name_of(Precision precision) {
-  constexpr std::array<std::string_view, kAllPrecisions.size()> kNames = {"fp64", "fp32", "tf32", "fp16",
-                                                                          "bf16", "fp8",  "int8"};
+  constexpr std::array<std::string_view, kAllPrecisions.size()> kNames = {"fp64", "fp32",  "tf32",  "fp16", "bf16",
+                                                                          "fp8",  "mxfp8", "nvfp4", "int8"};
   return kNames[static_cast<std::size_t>(precision)];
 }
 
@@ -17,6 +17,20 @@ std::vector<std::string> precision_names() {
   std::vector<std::string> names;
   for (const Precision precision : kAllPrecisions) names.emplace_back(name_of(precision));
   return names;
+}
+
+std::int64_t values_of_scale(Precision precision) {
+  if (precision == Precision::kMxfp8) return 32;
+  return precision == Precision::kNvfp4 ? 16 : 0;
+}
+
+std::int64_t bits_of(Precision precision) {
+  return precision == Precision::kNvfp4 ? 4 : size_of(precision).count() * 8;
+}
+
+Bytes stored(Precision precision, std::int64_t values) {
+  const std::int64_t shared = values_of_scale(precision);
+  return ceil_div(Bytes(values) * bits_of(precision), 8) + (shared > 0 ? ceil_div(Bytes(values), shared) : Bytes(0));
 }
 
 Bytes size_of(Precision precision) {
@@ -30,6 +44,8 @@ Bytes size_of(Precision precision) {
     case Precision::kBf16:
       return Bytes(2);
     case Precision::kFp8:
+    case Precision::kMxfp8:
+    case Precision::kNvfp4:
     case Precision::kInt8:
       return Bytes(1);
   }

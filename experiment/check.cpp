@@ -36,7 +36,7 @@ void read_as_cluster(Section& experiment) { network::read_cluster(experiment, un
 
 // The first kind with one of its keys is it; what has none of them is an experiment, too.
 constexpr std::array<std::string_view, 4> kExperimentKeys = {"workload", "jobs", "cluster", "collectives"};
-const std::array<PartKind, 9> kPartKinds = {{
+const std::array<PartKind, 11> kPartKinds = {{
     {"cluster", {"dims", "node", "scale_out"}, "cluster", read_as_cluster},
     {"node", {"devices", "nics", "fabric"}, "cluster.node", read_as_cluster},
     {"device", {"peak", "memory", "streaming_multiprocessors"}, "", [](Section& s) { system::read_device(s); }},
@@ -45,6 +45,8 @@ const std::array<PartKind, 9> kPartKinds = {{
      {"hidden", "tables", "convolutions", "recurrent", "evoformer", "model_type"},
      "",
      [](Section& s) { workload::read_model(s); }},
+    {"optimizer", {"moments", "masters"}, "", [](Section& s) { workload::read_optimizer(s); }},
+    {"recipe", {"operand", "copies", "products_in_bf16"}, "", [](Section& s) { workload::read_recipe(s); }},
     {"software", {"rates", "attention", "optimizer"}, "", [](Section& s) { workload::read_software(s); }},
     {"dispatch library", {"exchange", "processor_rate"}, "", [](Section& s) { read_dispatch(s); }},
     {"network", {"kind", "stack"}, "", [](Section& s) { network::read_network(s); }},

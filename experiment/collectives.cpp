@@ -185,9 +185,9 @@ bool read_pxn(Section& section, const collectives::NcclVersion& version, const n
       "with `library: nccl`: whether a GPU hands what goes to another node on another rail to the GPU of its node "
       "whose "
       "NIC is on the receiver's rail (PXN, of all-to-alls and sends), over NVLink. Without it: true from 2.12 on where "
-      "`interconnect` of the node is nvlink; false: NCCL_PXN_DISABLE=1");
+      "`interconnect` of the node is nvlink, ualink or ethernet; false: NCCL_PXN_DISABLE=1");
   if (fabric == nullptr) return false;
-  const bool is_possible = fabric->interconnect().within == NodeLinkKind::kNvlink;
+  const bool is_possible = carries_relays(fabric->interconnect().within);
   if (pxn.value_or(false) && !is_possible)
     section.error("pxn",
                   fmt::format("PXN goes over NVLink, and the 'interconnect' of the node is {}",
@@ -322,7 +322,7 @@ collectives::LibraryKind default_library(const Section& section, const LibraryHi
 }  // namespace
 
 collectives::LibraryKind library_of(const MachineKind& machine, bool is_real_cluster) {
-  const bool has_nccl = is_real_cluster && machine.architecture != Architecture::kOther;
+  const bool has_nccl = is_real_cluster && is_gpu(machine.architecture);
   return has_nccl ? collectives::LibraryKind::kNccl : collectives::LibraryKind::kFixed;
 }
 

@@ -94,10 +94,9 @@ std::vector<MachineKind> machines_of(const ExperimentKeys& experiment) {
   return machines;
 }
 
-// Maker of the GPUs, all of which share a library of collectives.
-std::string_view maker_of(Architecture architecture) {
-  if (architecture == Architecture::kOther) return "no GPU that Orrery knows";
-  return architecture >= Architecture::kCdna2 ? "AMD" : "NVIDIA";
+// Maker of devices, all of which share a library of collectives.
+std::string_view maker_text(Architecture architecture) {
+  return architecture == Architecture::kOther ? "no GPU that Orrery knows" : name_of(maker_of(architecture));
 }
 
 void check_makers(Section& section, const ExperimentKeys& experiment) {
@@ -107,7 +106,7 @@ void check_makers(Section& section, const ExperimentKeys& experiment) {
     return section.error(
         "cluster",
         fmt::format("devices '{}' ({}) and '{}' ({}) share no library of collectives", printable(first.name),
-                    maker_of(first.architecture), printable(device.name), maker_of(device.architecture)),
+                    maker_text(first.architecture), printable(device.name), maker_text(device.architecture)),
         "mix nodes whose devices are of one maker");
   }
 }
@@ -293,7 +292,10 @@ void read_experiment(Section& section, ExperimentKeys& experiment) {
   section.translate(kOtherKeys);
   read_system(section, experiment, [&] {
     JobMachine machine;
-    if (!experiment.devices.empty()) machine.architecture = system::oldest_architecture(experiment.devices);
+    if (!experiment.devices.empty()) {
+      machine.architecture = system::oldest_architecture(experiment.devices);
+      machine.host = experiment.devices.front().host;
+    }
     if (experiment.fabric) {
       machine.is_known = true;
       machine.devices = experiment.fabric->device_count();
@@ -363,23 +365,23 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
           std::move(keys.simulation),
           std::move(machines),
           std::move(nccl),
-          context.take_idle_keys()};
+          context.take_idle_keys(),
+          &files};
 }
 
 }  // namespace
 
 network::ClusterReaders cluster_parts(std::vector<system::DeviceSpec>& devices,
                                       collectives::NcclConstantList& measured) {
-  return {
-      [&devices](Section& section) { devices.push_back(system::read_device(section)); },
-      [&measured](Section& section) { measured = collectives::read_some_nccl_constants(section); },
-      [&devices](Section& section) { system::read_host_launch(section, devices.empty() ? nullptr : &devices.back()); }};
+  return {[&devices](Section& section) { devices.push_back(system::read_device(section)); },
+          [&measured](Section& section) { measured = collectives::read_some_nccl_constants(section); },
+          [&devices](Section& section) { system::read_host(section, devices.empty() ? nullptr : &devices.back()); }};
 }
 
 network::ClusterReaders unused_cluster_parts() {
   return {[](Section& section) { system::read_device(section); },
           [](Section& section) { collectives::read_some_nccl_constants(section); },
-          [](Section& section) { system::read_host_launch(section, nullptr); }};
+          [](Section& section) { system::read_host(section, nullptr); }};
 }
 
 Experiment load_experiment(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,

@@ -48,8 +48,9 @@ struct Experiment {
   system::SimulationOptions simulation;
   std::vector<MachineKind> machine_kinds;  // by type of the fabric's nodes
   std::unique_ptr<const system::NcclLibrary>
-      nccl;                          // what the options of the simulation refer to; null with another library
-  std::vector<IdleKey> idle_keys{};  // that change nothing here, and why
+      nccl;                            // what the options of the simulation refer to; null with another library
+  std::vector<IdleKey> idle_keys{};    // that change nothing here, and why
+  const ConfigFiles* files = nullptr;  // that its names were looked up in, and that outlive it
 
   const system::DeviceSpec& device_of(DeviceId device) const { return devices[fabric.type_of(device)]; }
   MachineKind machine_kind() const { return common_machine(machine_kinds); }

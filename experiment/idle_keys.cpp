@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Keys that change nothing in the jobs of an experiment, by what the jobs are.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "experiment/sections.h"
 #include "experiment/warnings.h"
 #include "workload/training/layers/blocks.h"
+#include "workload/training/program/expert_loads.h"
 
 namespace orrery::experiment {
 namespace {
@@ -48,6 +50,17 @@ bool has_no_experts(const TrainingSpec& training) { return !has_experts(training
 
 bool is_not_fp8(const TrainingSpec& training) { return !is_of_products_only(training.precision); }
 
+// Experts that are all alike have as many rows each.
+bool has_whole_tiles(const TrainingSpec& training) {
+  if (!has_experts(training) || training.parallel.expert_skew > 0) return false;
+  const workload::TransformerSpec& model = *training.transformer();
+  const workload::LayerShape shape = workload::layer_shape(training, 1);
+  const double load = workload::expert_loads(training).front();
+  const std::int64_t of_rank = shape.own_tokens() * model.experts_per_token * shape.expert * shape.expert_tensor;
+  const std::int64_t unit = model.experts * training.experts.row_multiple;
+  return std::llround(static_cast<double>(of_rank) * load) % unit == 0;
+}
+
 constexpr std::string_view kNoExperts = "the model has no experts";
 constexpr std::string_view kNoLaunches = "with 'workload.software.host.launch' 0 no device waits for its host";
 constexpr std::string_view kCaptured = "with 'workload.software.host.graphs' step no kernel is launched by itself";
@@ -75,6 +88,8 @@ constexpr IdleRule kIdleRules[] = {
      [](const TrainingSpec& training) { return size_of(training.software.gradients) >= Bytes(4); },
      "gradients have 32 bits or more"},
     {"fp8", is_not_fp8, "no GEMM of the job is in fp8 or int8"},
+    {"fp8", [](const TrainingSpec& training) { return !is_not_fp8(training) && training.recipe.has_value(); },
+     "'workload.recipe' replaces it"},
     {"fp8.copies",
      [](const TrainingSpec& training) { return !is_not_fp8(training) && training.software.fp8.parameters; },
      "'workload.software.fp8.parameters' is true: parameters are in fp8 themselves"},
@@ -87,8 +102,9 @@ void find_idle_rates(Section& section, const ConfigValue& software, std::span<co
   const ConfigEntry* rates_of = software.find("rates_of");
   if (rates_of == nullptr) return;
   const auto is_device = [&](const std::string& name) {
-    return std::ranges::any_of(devices,
-                               [&](const system::DeviceSpec& device) { return name_of(device.architecture) == name; });
+    return std::ranges::any_of(devices, [&](const system::DeviceSpec& device) {
+      return name_of(device.architecture) == name || name_of(measured_as(device.architecture)) == name;
+    });
   };
   for (const ConfigEntry& other : rates_of->value.entries)
     if (!is_device(other.key))
@@ -97,7 +113,8 @@ void find_idle_rates(Section& section, const ConfigValue& software, std::span<co
   for (const ConfigEntry& rate : rates->value.entries) {
     std::vector<std::string> holding;
     for (const system::DeviceSpec& device : devices) {
-      const std::string name(name_of(device.architecture));
+      std::string name(name_of(device.architecture));
+      if (rates_of->value.find(name) == nullptr) name = name_of(measured_as(device.architecture));
       const ConfigEntry* own = rates_of->value.find(name);
       const ConfigEntry* other = own == nullptr ? nullptr : own->value.find(rate.key);
       if (other == nullptr || !other->defaulted.empty()) break;
@@ -118,6 +135,9 @@ void find_idle_software(Section& section, const TrainingSpec& training) {
     told = rule.key;
     section.idle(fmt::format("workload.software.{}", rule.key), std::string(rule.reason), "leave it out");
   }
+  if (has_whole_tiles(training))
+    section.idle("workload.experts.row_multiple", "the rows of every expert are a multiple of it already",
+                 "leave it out");
 }
 
 bool computes_exponentials(const TrainingSpec& training, std::span<const system::DeviceSpec> devices) {
@@ -155,8 +175,26 @@ const std::vector<AlikeRule>& alike_rules() {
        {"1", "2"},
        exchanges_once,
        "both reduce-scatter gradients and gather parameters once a step; 2 shares the memory of gradients, too"},
+      {"optimizer.matrices.mode",
+       {"duplicated", "distributed", "layer-wise", "blockwise"},
+       [](const TrainingSpec& training) {
+         return training.parallel.tensor() == 1 && training.parallel.replicas() == 1 && !has_experts(training);
+       },
+       "every rank has whole matrices, and nobody else has copies of them"},
+      {"optimizer.matrices.mode",
+       {"duplicated", "blockwise"},
+       [](const TrainingSpec& training) { return training.parallel.tensor() == 1 && training.parallel.zero == 0; },
+       "every rank has whole matrices, and computes all of them"},
+      {"parallel.context_kind",
+       {"ring", "all-gather", "all-to-all", "all-to-all+ring"},
+       [](const TrainingSpec& training) { return training.parallel.context() == 1; },
+       "the job has no context parallelism"},
       {"schedule.kind",
        {"gpipe", "1f1b"},
+       [](const TrainingSpec& training) { return training.parallel.pipeline() == 1; },
+       "the job has no pipeline"},
+      {"schedule.kind",
+       {"zero-bubble", "zb-h2"},
        [](const TrainingSpec& training) { return training.parallel.pipeline() == 1; },
        "the job has no pipeline"},
       {"schedule.kind",
@@ -175,10 +213,12 @@ void find_idle_cluster(Section& section, std::span<const JobSource> jobs, std::s
         jobs, [&](const JobSource& job) { return job.workload.training && is_so(*job.workload.training); });
   };
   if (none_of_jobs([](const TrainingSpec&) { return true; })) {
-    for (const char* key : {"host_launch", "device.exponentials"})
+    for (const char* key : {"host", "host_launch", "device.exponentials"})
       section.idle(fmt::format("cluster.node.{}", key), "the time of training jobs alone follows from it");
     return;
   }
+  if (none_of_jobs([](const TrainingSpec& training) { return training.offload.any(); }))
+    section.idle("cluster.node.host", "no job offloads anything to hosts", "write workload.offload");
   if (none_of_jobs(launches_one_by_one))
     section.idle("cluster.node.host_launch", std::string(none_of_jobs(is_captured) ? kNoLaunches : kCaptured));
   if (none_of_jobs([&](const TrainingSpec& training) { return computes_exponentials(training, devices); }))

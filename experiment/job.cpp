@@ -101,6 +101,7 @@ UnplacedJob load(const Experiment& experiment, const WorkloadSource& source, Dia
     const system::DeviceSpec& device = experiment.devices[type];
     workload::TrainingSpec training = *source.training;
     const system::OperatorModel times(device, training.software.rates_on(device.architecture));
+    training.offload.host = device.host;
     Duration& launch = training.software.host.launch;
     launch = Duration(std::llround(static_cast<double>(launch.count()) * device.host_launch));
     job.of_types.push_back(workload::generate_job(training, times, loops));

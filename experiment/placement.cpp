@@ -71,7 +71,8 @@ using Block = std::pair<std::int64_t, workload::GroupFamily>;
 std::vector<Block> blocks_of(const workload::RankGrid& grid, std::int64_t per_node) {
   using workload::GroupFamily;
   std::vector<Block> blocks;
-  for (const GroupFamily family : {GroupFamily::kTensor, GroupFamily::kContext, GroupFamily::kExpert})
+  for (const GroupFamily family :
+       {GroupFamily::kTensor, GroupFamily::kContextInner, GroupFamily::kContext, GroupFamily::kExpert})
     if (const std::int64_t block = grid.block_of(family, per_node); block > 0) blocks.emplace_back(block, family);
   std::ranges::stable_sort(blocks, {}, &Block::first);
   return blocks;

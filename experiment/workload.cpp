@@ -174,10 +174,31 @@ void take_precision(Section& section, Precision precision, ProductCall& product)
                  "write software: inference-2026", IdleWarning::kOwnFile);
 }
 
+// `recipe: default` is that of the precision, as if the key were not there: how settings take a file's recipe back.
+void drop_default_recipe(Section& section) {
+  const ConfigEntry* recipe = section.contents().find("recipe");
+  if (recipe == nullptr || recipe->value.kind != ConfigValue::Kind::kScalar || recipe->value.scalar != "default")
+    return;
+  ConfigValue contents = section.contents();
+  std::erase_if(contents.entries, [](const ConfigEntry& entry) { return entry.key == "recipe"; });
+  section.rewrite(std::move(contents));
+}
+
+// The precision may be left out beside a recipe, which has one.
+void check_recipe(Section& section, Precision precision, const workload::TrainingSpec& training) {
+  const workload::Recipe& recipe = *training.recipe;
+  if (precision != recipe.precision)
+    section.error("precision",
+                  fmt::format("the recipe '{}' is of {}, not of {}", printable(recipe.name, 40),
+                              name_of(recipe.precision), name_of(precision)),
+                  fmt::format("precision: {}, or another recipe, or none", name_of(recipe.precision)));
+}
+
 WorkloadSource read_workload(Section& section, const JobMachine& machine) {
   WorkloadSource source;
   system::ComputeOptions& compute = source.compute;
   spell_out_layers(section);
+  drop_default_recipe(section);
   spell_out_shares(section);
   const Location dispatch_at =  // before the file that it names is read
       section.where_below(section.has("exchange") ? "exchange.dispatch" : "experts.dispatch");
@@ -208,14 +229,19 @@ WorkloadSource read_workload(Section& section, const JobMachine& machine) {
         "", "a workload needs traces to replay, a collective to call or a model to train",
         "write chakra: {prefix: ...}, profile: FILE, layers: FILE, goal: FILE, collective: NAME with size, exchange: "
         "{...}, product: {...}, or model: NAME with parallel and batch");
-  section.when(trains,
-               [&] { source.training = workload::read_training(section, machine.architecture, machine.devices); });
+  section.when(trains, [&] {
+    source.training = workload::read_training(section, machine.architecture, machine.devices, machine.devices_per_node);
+  });
   const std::string part = trains ? "experts" : "exchange";
   if (dispatches_within_node(section, part)) source.kernels_of_node = dispatch_at;
   if (!trains) refuse_training_keys(section, replayed);
+  if (source.training && source.training->recipe) compute.precision = source.training->recipe->precision;
   section.takes("precision", compute.precision, precision_names(),
-                "precision of GEMMs with weights: the device's peak in this precision times their FLOPs");
+                "precision of GEMMs with weights: the device's peak in this precision times their FLOPs",
+                "that of `recipe`, or bf16");
+  if (source.training && source.training->recipe) check_recipe(section, compute.precision, *source.training);
   if (source.training) source.training->precision = compute.precision;
+  if (source.training) source.training->offload.host = machine.host;
   if (source.call && source.call->product) take_precision(section, compute.precision, *source.call->product);
   return source;
 }

@@ -115,6 +115,8 @@ void TimeAccount::start(const system::OperationRecord& operation, Stage stage) {
     case workload::NodeKind::kCollective:
     case workload::NodeKind::kSend:
     case workload::NodeKind::kReceive:
+    case workload::NodeKind::kCopyToHost:
+    case workload::NodeKind::kCopyToDevice:
       return open(operation);
   }
 }
@@ -151,6 +153,8 @@ void TimeAccount::finish(const system::OperationRecord& operation) {
     case workload::NodeKind::kCollective:  // the heap finds out
     case workload::NodeKind::kSend:
     case workload::NodeKind::kReceive:
+    case workload::NodeKind::kCopyToHost:
+    case workload::NodeKind::kCopyToDevice:
       return;
   }
 }
@@ -194,6 +198,10 @@ void TimeAccount::book_until(Time time) {
 void TimeAccount::book_blocked(const system::OperationRecord& first, Time until) {
   if (is_input(first.node)) {
     result_.exposed[is_checkpoint(first.node) ? kCheckpoint : kInput] += until - now_;
+    return;
+  }
+  if (workload::is_host_copy(graph_->kind(first.node))) {
+    result_.exposed[kOffload] += until - now_;
     return;
   }
   const Time moving = std::clamp(first.moving, now_, until);

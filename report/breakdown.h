@@ -21,7 +21,8 @@ namespace orrery::report {
 // "checkpoint". Else the first unfinished operation in canonical order decides: a collective or message that moves ->
 // exposed communication; a collective whose members have not all come -> wait; a receive whose sender has not started
 // -> bubble, or wait if it is known not to be of a pipeline. Nothing under way, or finished -> idle.
-inline const std::string kInput = "input", kCheckpoint = "checkpoint";
+// Copies between a device and its host's memory are like communication, too: exposed as "offload".
+inline const std::string kInput = "input", kCheckpoint = "checkpoint", kOffload = "offload";
 
 struct Breakdown {
   Duration compute{};
@@ -29,7 +30,7 @@ struct Breakdown {
   Duration host{};    // of `compute`: the host ran or launched kernels, and no device or memory node ran
   Duration memory{};  // of `compute`: remote memory, and no device node did
   std::map<std::string, Duration>
-      exposed;  // by communicator name; sends and receives by Job::peer_family; kInput, kCheckpoint
+      exposed;  // by communicator name; sends and receives by Job::peer_family; kInput, kCheckpoint, kOffload
   Duration bubble{};
   Duration wait{};
   Duration idle{};

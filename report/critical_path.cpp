@@ -124,6 +124,10 @@ class Walk {
       case NodeKind::kMemoryStore:
         book_compute("memory", operation, operation.start);
         break;
+      case NodeKind::kCopyToHost:
+      case NodeKind::kCopyToDevice:
+        book_compute("offload", operation, operation.start);
+        break;
       default:
         if (operation.moving > operation.start) return step_of_host(operation);
         book_device(operation);

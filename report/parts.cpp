@@ -35,6 +35,7 @@ bool is_word(const std::string& name) {
 
 std::string name_of_exposed(const std::string& family) {
   if (family == kInput) return "exposed data loading";
+  if (family == kOffload) return "exposed copies between devices and hosts";
   if (family == kCheckpoint) return "exposed writing of checkpoints";
   return "exposed communication (" + family + ")";
 }

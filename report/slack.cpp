@@ -47,7 +47,7 @@ struct Edge {
 
 bool computes(NodeKind kind) {
   return kind == NodeKind::kCompute || kind == NodeKind::kHostCompute || kind == NodeKind::kMemoryLoad ||
-         kind == NodeKind::kMemoryStore;
+         kind == NodeKind::kMemoryStore || workload::is_host_copy(kind);
 }
 
 class Backward {

@@ -376,7 +376,7 @@ std::string sureness_text(const Result& result, bool in_full) {
   text += fmt::format("nearest measured run: {} of {}: {}, predicted {} too {} (its family left out); {}",
                       printable(run.name, 60), printable(run.family, 40), rounded(run.measured),
                       percent(std::abs(run.error)), run.error < 0 ? "fast" : "slow", printable(run.plan, 400));
-  if (!run.unlike.empty()) text += fmt::format("; it has {}", listed(run.unlike));
+  if (!run.unlike.empty()) text += fmt::format("; unlike this job: {}", listed(run.unlike));
   if (in_full && !run.not_compared.empty()) text += fmt::format("; not compared: {}", listed(run.not_compared));
   return text + "\n";
 }

@@ -281,6 +281,8 @@ std::vector<Kind> kinds() {
           shipped_kind("models", model_figures),
           shipped_kind("networks"),
           shipped_kind("nodes"),
+          shipped_kind("optimizers"),
+          shipped_kind("recipes"),
           {"result-schema", [](const ConfigFiles&) { return document_answer(report::documents_schema(documents())); }},
           {"results",
            [](const ConfigFiles&) {

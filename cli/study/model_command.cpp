@@ -84,7 +84,7 @@ std::vector<ParameterMemory> parameter_memory(std::int64_t parameters) {
     training.precision = precision;
     list.push_back({precision, training.parameter_size() * parameters,
                     size_of(training.software.gradients) * parameters,
-                    workload::optimizer_state(precision) * parameters});
+                    workload::OptimizerSpec{}.states(parameters, precision)});
   }
   return list;
 }
@@ -231,8 +231,7 @@ std::string plans_text(const ShownModel& model, const std::vector<PlanText>& pla
     const workload::MemoryNeed need = most_memory(training);
     training.recompute = workload::Recompute::kFull;
     const workload::MemoryNeed recomputed = most_memory(training);
-    const Bytes weights =
-        need[MemoryUse::kParameters] + need[MemoryUse::kCommunication] + need[MemoryUse::kWorkspaces];
+    const Bytes weights = need[MemoryUse::kParameters] + need[MemoryUse::kCommunication] + need[MemoryUse::kWorkspaces];
     table.row({plan, fmt::format("{}", training.parallel.ranks()), rounded(weights),
                rounded(need[MemoryUse::kGradients]), rounded(need[MemoryUse::kOptimizer]),
                rounded(need[MemoryUse::kActivations]), rounded(need.total()), rounded(recomputed.total())});

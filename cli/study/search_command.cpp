@@ -82,10 +82,13 @@ void add_range(const std::string& option, const std::string& text, SearchSpace& 
     const std::optional<std::int64_t> value = study::plan_value(*key, word);
     if (!value)
       throw InputError({option}, fmt::format("{}: invalid value '{}'", study::name_of(*key), printable(word, 40)),
-                       *key == study::PlanKey::kRecompute  ? "none, selective or full"
-                       : *key == study::PlanKey::kSequence ? "true or false"
-                       : *key == study::PlanKey::kZero     ? "0, 1, 2 or 3"
-                                                           : "a whole number from 1 on");
+                       *key == study::PlanKey::kRecompute     ? "none, selective or full"
+                       : *key == study::PlanKey::kSchedule    ? "a kind of schedule, such as 1f1b or zb-v"
+                       : *key == study::PlanKey::kContextKind ? "ring, all-gather, all-to-all or all-to-all+ring"
+                       : *key == study::PlanKey::kSequence    ? "true or false"
+                       : *key == study::PlanKey::kOffload     ? "a percentage of the states, 0 to 100"
+                       : *key == study::PlanKey::kZero        ? "0, 1, 2 or 3"
+                                                              : "a whole number from 1 on");
     if (std::ranges::find(values, *value) == values.end()) values.push_back(*value);
   }
 }

@@ -226,6 +226,9 @@ void generate(const std::string& file, const Session& session) {
                      fmt::format("Chakra has no operation for how '{}' dispatches tokens",
                                  printable(training->experts.dispatch.name)),
                      "write all-to-alls in its place: --set workload.experts.dispatch=all-to-all");
+  if (training && training->offload.any())
+    throw InputError(training->where_of("offload"), "Chakra has no operation for copies between a device and its host",
+                     "leave workload.offload out: --set workload.offload={}");
   if (source.call && (source.call->exchange || source.call->shares))
     throw InputError(
         source.call->shares ? source.call->shares->where : Location{file},

@@ -41,7 +41,7 @@ bool may_take(const NcclCall& call, const NcclOptions& options, NcclAlgorithm al
 // where all GPUs are of one compute capability (NVIDIA/nccl, src/graph/tuning.cc).
 bool has_ll128(const NcclCall& call, NcclVersion version) {
   const bool is_new =
-      call.machine.architecture >= Architecture::kVolta && call.machine.architecture <= Architecture::kBlackwell;
+      maker_of(call.machine.architecture) == Maker::kNvidia && call.machine.architecture >= Architecture::kVolta;
   if (!call.machine.is_uniform && call.machine.architecture < Architecture::kHopper) return false;
   return is_new && version >= kFirstWithLl128 &&
          (call.machine.within == NodeLinkKind::kNvlink || call.shape->fullest == 1);

@@ -155,7 +155,7 @@ bool is_nvlink_like(const MachineKind& machine) {
 
 template <Architecture architecture>
 bool is_of(const MachineKind& machine) {
-  return machine.architecture == architecture;
+  return measured_as(machine.architecture) == architecture;
 }
 
 bool adds_up_between_nodes(const MachineKind& machine) { return machine.in_network_reduction; }
@@ -202,10 +202,7 @@ constexpr MachineRule kMachineRules[] = {
      "no device is of architecture pascal or volta"},
     {"ll_cap.hopper.", is_of<Architecture::kHopper>, kNoHopper},
     {"ll_cap.blackwell.", is_of<Architecture::kBlackwell>, kNoBlackwell},
-    {"copy.hopper",
-     [](const MachineKind& machine) {
-       return machine.architecture == Architecture::kHopper || machine.architecture == Architecture::kBlackwell;
-     },
+    {"copy.hopper", [](const MachineKind& machine) { return is_from_hopper_on(machine.architecture); },
      "no device is of architecture hopper or blackwell"},
     {"base_factor.ampere", is_of<Architecture::kAmpere>, kNoAmpere},
     {"base_factor.blackwell", is_of<Architecture::kBlackwell>, kNoBlackwell},
@@ -311,7 +308,7 @@ double NcclConstants::network_hop(NcclAlgorithm algorithm, NcclProtocol protocol
 
 double NcclConstants::ll_cap(Architecture architecture, std::uint32_t nodes) const {
   const std::size_t column = nodes <= 1 ? 0 : nodes == 2 ? 1 : 2;
-  switch (architecture) {
+  switch (measured_as(architecture)) {
     case Architecture::kPascal:
     case Architecture::kVolta:
       return values_[number_of("ll_cap.volta.one_node") + column];
@@ -325,24 +322,23 @@ double NcclConstants::ll_cap(Architecture architecture, std::uint32_t nodes) con
 }
 
 double NcclConstants::nvls_efficiency(Architecture architecture) const {
-  return values_[architecture == Architecture::kBlackwell ? number_of("efficiency.nvls.blackwell")
-                                                          : number_of("efficiency.nvls.hopper")];
+  return values_[measured_as(architecture) == Architecture::kBlackwell ? number_of("efficiency.nvls.blackwell")
+                                                                       : number_of("efficiency.nvls.hopper")];
 }
 
 double NcclConstants::base_factor(Architecture architecture) const {
   if (architecture == Architecture::kAmpere) return values_[number_of("base_factor.ampere")];
-  return architecture == Architecture::kBlackwell ? values_[number_of("base_factor.blackwell")] : 1;
+  return measured_as(architecture) == Architecture::kBlackwell ? values_[number_of("base_factor.blackwell")] : 1;
 }
 
 double NcclConstants::hop_factor(const MachineKind& machine) const {
   if (machine.within != NodeLinkKind::kNvlink) return 1;
   if (machine.architecture == Architecture::kAmpere) return values_[number_of("hop_factor.ampere")];
-  return machine.architecture == Architecture::kBlackwell ? values_[number_of("hop_factor.blackwell")] : 1;
+  return measured_as(machine.architecture) == Architecture::kBlackwell ? values_[number_of("hop_factor.blackwell")] : 1;
 }
 
 double NcclConstants::copy_rate(Architecture architecture) const {
-  const bool is_new = architecture == Architecture::kHopper || architecture == Architecture::kBlackwell;
-  return values_[is_new ? number_of("copy.hopper") : number_of("copy.ampere")];
+  return values_[is_from_hopper_on(architecture) ? number_of("copy.hopper") : number_of("copy.ampere")];
 }
 
 double NcclConstants::launch(LaunchMode mode) const {

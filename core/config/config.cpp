@@ -26,7 +26,7 @@ std::string path_of(const ConfigEntry& entry) {
 // `part` are left out; empty if too many do.
 std::vector<std::string> paths_with(std::string part, const std::string& section,
                                     const std::vector<std::string>& paths) {
-  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kMost = 5;
   for (; !part.empty(); part.resize(part.find('.') == std::string::npos ? 0 : part.rfind('.')))
     for (const std::string& above : {section, std::string()}) {
       std::vector<std::string> found;

@@ -353,7 +353,7 @@ std::vector<std::string> ConfigFiles::names(std::string_view folder) const {
 }
 
 std::string_view folder_of_key(std::string_view key) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kFolders = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kFolders = {{
       {"cluster", "clusters"},
       {"constants", "libraries"},
       {"device", "devices"},
@@ -364,7 +364,9 @@ std::string_view folder_of_key(std::string_view key) {
       {"network", "networks"},
       {"node", "nodes"},
       {"nvlink", "links"},
+      {"optimizer", "optimizers"},
       {"pcie", "links"},
+      {"recipe", "recipes"},
       {"software", "software"},
   }};
   const auto found = std::ranges::find(kFolders, key, &std::pair<std::string_view, std::string_view>::first);

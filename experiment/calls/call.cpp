@@ -112,8 +112,10 @@ void read_tokens(Section& section, Tokens& tokens) {
                 "number of groups that the experts of a token may be of");
   section.takes("balanced", routing.balanced,
                 "whether tokens spread over ranks as evenly as can be, as benchmarks have them; else at random");
-  section.takes("precision", tokens.precision, precision_names(),
-                "precision of tokens on their way; fp8 and int8 with a scale of 4 B for each 128 values");
+  section.takes(
+      "precision", tokens.precision, precision_names(),
+      "precision of tokens on their way; fp8 and int8 with a scale of 4 B for each 128 values, mxfp8 with 1 B for each "
+      "32, nvfp4 with 1 B for each 16");
   section.section_or(
       "dispatch", "deepep", "library that exchanges them; `orrery list dispatch` names the libraries",
       [&](Section& s) { tokens.library = read_dispatch(s); }, "dispatch");

@@ -18,6 +18,7 @@
 #include "system/devices/device.h"
 #include "workload/calls/operation.h"
 #include "workload/graph/job.h"
+#include "workload/training/options/offload.h"
 #include "workload/training/spec/operators.h"
 #include "workload/training/spec/software.h"
 
@@ -29,6 +30,7 @@ struct JobMachine {
   std::int64_t devices = 1;
   std::int64_t devices_per_node = 1;  // of `dims`, the first dimension is a node
   bool is_known = false;              // else all of this stands for a cluster that is wrong
+  workload::HostMemory host{};        // of the first type of devices
 };
 
 // Describes a matrix product that every rank computes once.
@@ -38,14 +40,14 @@ struct ProductCall {
 };
 
 struct CallSource {
-  std::string name;                                    // in results: "all_reduce", "dispatch", "product"
-  workload::CallOperation operation{};                 // that goes over the network; of a product none
-  Bytes size{0};                                       // as workload::CallSize says
-  std::uint32_t ranks = 0;                             // that take part
-  std::uint32_t ranks_per_node = 0;                    // the first so many devices of each node; 0: all
-  std::optional<TokenExchange> exchange = {};          // in place of the operation, where tokens go as copies
-  std::optional<ProductCall> product = {};             // in place of the operation
-  std::optional<UnevenShares> shares = {};             // of an all-to-all whose sizes differ; `size` is the mean
+  std::string name;                            // in results: "all_reduce", "dispatch", "product"
+  workload::CallOperation operation{};         // that goes over the network; of a product none
+  Bytes size{0};                               // as workload::CallSize says
+  std::uint32_t ranks = 0;                     // that take part
+  std::uint32_t ranks_per_node = 0;            // the first so many devices of each node; 0: all
+  std::optional<TokenExchange> exchange = {};  // in place of the operation, where tokens go as copies
+  std::optional<ProductCall> product = {};     // in place of the operation
+  std::optional<UnevenShares> shares = {};     // of an all-to-all whose sizes differ; `size` is the mean
 };
 
 // Describes a kind of such jobs, by the key of `workload` that makes it one.

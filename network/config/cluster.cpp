@@ -209,7 +209,7 @@ ClusterSpec read_nodes(Section& section, const std::optional<NodeCount>& nodes, 
   section.when(is_mixed, [&] { read_mixed_nodes(section, nodes, readers, is_mixed, cluster); });
   const std::uint64_t nics =
       section.sound(errors) && cluster.node.nics ? std::uint64_t{cluster.nodes} * nic_trunks(cluster.node) : 0;
-  const bool may_relay = nics > 0 && cluster.node.interconnect == NodeLinkKind::kNvlink;
+  const bool may_relay = nics > 0 && carries_relays(cluster.node.interconnect);
   section.section("scale_out", "fabric that joins the NICs of the nodes; required with more than one node",
                   [&](Section& scale_out) {
                     cluster.scale_out =
@@ -325,7 +325,7 @@ Fabric build(const FabricSpec& spec, const Routing& routing) {
 // Lets messages change rails inside the nodes where nothing joins the rails between them. What is wrong, or "".
 std::string join_rails(Fabric& fabric) {
   if (!fabric.apart()) return {};
-  if (fabric.interconnect().within == NodeLinkKind::kNvlink) fabric.relay_between_rails();
+  if (carries_relays(fabric.interconnect().within)) fabric.relay_between_rails();
   const std::optional<Endpoints> apart = fabric.apart();
   if (!apart) return {};
   return fmt::format("no way leads from {} to {}: nothing joins their rails, neither switches nor NVLink in a node",

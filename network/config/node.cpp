@@ -210,15 +210,14 @@ void infer_interconnect(NodeSpec& node, Architecture architecture) {
       if (all && passes_switch) ++switched;
     }
   if (2 * over_nvlink > pairs) node.interconnect = NodeLinkKind::kNvlink;
-  const bool has_switch_3 = architecture == Architecture::kHopper || architecture == Architecture::kBlackwell;
-  node.multicast = has_switch_3 && pairs > 0 && switched == pairs;
+  node.multicast = is_from_hopper_on(architecture) && pairs > 0 && switched == pairs;
 }
 
 // The facts about the node that communication libraries decide by.
 void read_interconnect(Section& section, NodeSpec& node) {
   section.takes("interconnect", node.interconnect, node_link_names(),
                 "link by which most devices of the node reach one another, which NCCL's choices depend on; pcie: peer "
-                "to peer, host: by copies through the host's memory",
+                "to peer, host: by copies through the host's memory, ethernet: scale-up Ethernet (SUE, ESUN)",
                 "by `topology_matrix`: nvlink where most are joined by it; else other");
   node.multicast = node.multicast && node.interconnect == NodeLinkKind::kNvlink;
   section.takes("multicast", node.multicast,

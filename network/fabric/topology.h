@@ -61,6 +61,7 @@ struct TopologyOwn {
   std::uint32_t size = 0;            // members, where its keys say how many; 0: any number
   std::uint32_t rails = 1;           // how many members, side by side, are of one node
   std::vector<std::uint32_t> sizes;  // of a grid of members, or of routers, along each axis
+  std::vector<double> axis_shares;   // of a grid's bandwidth: what links along each axis have; empty: all of it
   TreeStages tree;
   RouterGroups groups;
   FlyStages fly;

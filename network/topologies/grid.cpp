@@ -4,6 +4,7 @@
 // and up where both ways round are equally long.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -62,6 +63,12 @@ std::uint64_t links(const TopologyParameters& p) {
   return links;
 }
 
+Bandwidth bandwidth_along(const TopologyParameters& p, std::size_t axis) {
+  if (p.own.axis_shares.empty()) return p.bandwidth;
+  const double rate = static_cast<double>(p.bandwidth.count()) * p.own.axis_shares[axis];
+  return Bandwidth(std::max<std::int64_t>(1, std::llround(rate)));
+}
+
 template <Ends ends>
 TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
   TopologyLink found;
@@ -74,7 +81,7 @@ TopologyLink link(const TopologyParameters& p, std::uint32_t link) {
     const std::uint32_t low = axis.member(line, lower);
     const std::uint32_t high = axis.member(line, (lower + 1) % axis.size);
     const bool up = in_line < axis.up_links;
-    found = {up ? low : high, up ? high : low, static_cast<std::uint32_t>(i), p.bandwidth, p.latency};
+    found = {up ? low : high, up ? high : low, static_cast<std::uint32_t>(i), bandwidth_along(p, i), p.latency};
     return true;
   });
   return found;
@@ -119,6 +126,25 @@ constexpr TopologyShape shape() {
 extern constinit const TopologyShape kMeshShape = shape<Ends::kOpen>();
 extern constinit const TopologyShape kTorusShape = shape<Ends::kClosed>();
 
-void read_grid(Section& section, const Members&, TopologyOwn& own) { read_sizes(section, own); }
+void read_grid(Section& section, const Members&, TopologyOwn& own) {
+  read_sizes(section, own);
+  const std::vector<std::string> shares =
+      section.words("axis_shares",
+                    "mesh, torus: share of `bandwidth` that links along each axis have; without it, all have all of "
+                    "it. Example: `[100 %, 100 %, 50 %]`");
+  if (shares.empty()) return;
+  if (shares.size() != own.sizes.size())
+    section.error("axis_shares", fmt::format("{} shares for {} axes", shares.size(), own.sizes.size()),
+                  "one for each of `sizes`");
+  for (const std::string& text : shares) {
+    const Parsed<double> share = parse_share(text);
+    if (!share.value) return section.error("axis_shares", share.problem, share.hint);
+    if (*share.value <= 0 || *share.value > 1)
+      return section.error("axis_shares", fmt::format("'{}' is no share of the bandwidth", printable(text, 40)),
+                           "above 0 %, at most 100 %: `bandwidth` is that of the fastest links");
+    own.axis_shares.push_back(*share.value);
+  }
+  own.axis_shares.resize(own.sizes.size(), 1);
+}
 
 }  // namespace orrery::network

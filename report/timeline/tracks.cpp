@@ -47,6 +47,10 @@ class RankTracks {
       case workload::NodeKind::kMemoryLoad:
       case workload::NodeKind::kMemoryStore:
         return "memory";
+      case workload::NodeKind::kCopyToHost:
+        return "copies to host";
+      case workload::NodeKind::kCopyToDevice:
+        return "copies to device";
       case workload::NodeKind::kCollective: {
         const std::string& name = source_.job.communicators[index_of(source_.job.communicator(rank_, node))].name;
         const auto family = source_.result.group_family.find(name);

@@ -205,7 +205,7 @@ CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& 
   const network::Fabric& fabric = benchmark.experiment.fabric;
   table.nodes = fabric.device_count() / fabric.dimensions().front().size;
   table.device = benchmark.experiment.devices_text();
-  table.generation = benchmark.experiment.machine_kind().architecture;
+  table.generation = measured_as(benchmark.experiment.machine_kind().architecture);
   table.network = benchmark.experiment.machine_kind().network;
   table.by_hand = setting_by_hand(benchmark.experiment);
   table.has_mixed_devices = benchmark.experiment.devices.size() > 1;

@@ -30,6 +30,32 @@ std::map<std::string, double> parts_by_name(const report::Result& result) {
   return parts;
 }
 
+// A figure of results as people name it: by the key of the configuration that it is, else in words without its unit,
+// which the value has: "memory.peak_bytes" is "memory peak".
+struct FigureText {
+  std::string name;
+  std::string (*value)(const nlohmann::ordered_json&);
+};
+
+FigureText figure_text(std::string path) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kKeys = {
+      {{"memory.capacity_bytes", "cluster.node.device.memory.capacity"}}};
+  const bool is_bytes = path.ends_with("_bytes");
+  const auto value =
+      is_bytes
+          ? +[](const nlohmann::ordered_json&
+                    json) { return json.is_number_integer() ? rounded(Bytes(json.get<std::int64_t>())) : json.dump(); }
+          : +[](const nlohmann::ordered_json& json) {
+              return json.is_string() ? json.get<std::string>() : json.dump();
+            };
+  for (const auto& [figure, key] : kKeys)
+    if (path == figure) return {std::string(key), value};
+  if (is_bytes) path.resize(path.size() - std::string_view("_bytes").size());
+  std::ranges::replace(path, '.', ' ');
+  std::ranges::replace(path, '_', ' ');
+  return {std::move(path), value};
+}
+
 // Figures beside the times that differ: what the job needs, reaches and costs.
 std::vector<SettingDifference> differing_figures(const report::Result& first, const report::Result& second) {
   constexpr std::array<std::string_view, 12> kOther = {"experiment", "provenance",   "simulation",   "links",
@@ -47,7 +73,8 @@ std::vector<SettingDifference> differing_figures(const report::Result& first, co
     if (other == right.end() || *other == value) continue;
     std::string name = path.substr(1);
     std::ranges::replace(name, '/', '.');
-    differences.push_back({std::move(name), value.dump(), other->dump()});
+    const FigureText text = figure_text(std::move(name));
+    differences.push_back({text.name, text.value(value), text.value(*other)});
   }
   return differences;
 }

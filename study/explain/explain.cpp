@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "experiment/job.h"
+#include "experiment/plans/levers.h"
 #include "experiment/recorded_run.h"
 #include "experiment/run.h"
 #include "report/figures.h"
@@ -92,6 +94,23 @@ void add_placement(const experiment::Experiment& experiment, std::vector<Variant
   changes.push_back({std::move(name), std::move(settings), {}, {}});
 }
 
+// Levers of the only job, where it does not fit.
+void add_levers(const experiment::Experiment& experiment, std::vector<Variant>& changes) {
+  const auto& training = experiment.jobs.front().workload.training;
+  if (experiment.jobs.size() > 1 || !training) return;
+  const std::int64_t devices = experiment.fabric.device_count();
+  const auto& dimensions = experiment.fabric.dimensions();
+  for (const experiment::Lever& lever : experiment::memory_levers())
+    for (const experiment::LeverEdit& edit :
+         lever.edits({*training, dimensions.empty() ? devices : dimensions.front().size})) {
+      std::vector<std::string> settings;
+      for (const std::string& setting : edit) settings.push_back("workload." + setting);
+      const auto is_known = [&](const Variant& other) { return other.settings == settings; };
+      if (std::ranges::none_of(changes, is_known))
+        changes.push_back({fmt::format("{}", fmt::join(edit, ", ")), settings, {}, {}});
+    }
+}
+
 // Adds the error of ratios, where published runs are like the experiment.
 void add_ratio_error(const std::string& file, const experiment::Experiment& experiment, const ConfigFiles& files,
                      Explanation& explanation) {
@@ -142,6 +161,8 @@ Explanation explain(const ExplainRequest& request, Points& points, const ConfigF
   explanation.resources = resources_in(experiment.resolved);
   explanation.changes = changes_in(experiment.resolved);
   add_placement(experiment, explanation.changes);
+  if (request.allow_oom && !experiment::check_memory(experiment, true, diagnostics))
+    add_levers(experiment, explanation.changes);
   std::vector<Variant*> variants = {&explanation.base};
   for (ExplainedResource& resource : explanation.resources)
     variants.insert(variants.end(), {&resource.slightly, &resource.twice});

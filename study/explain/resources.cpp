@@ -41,6 +41,8 @@ class Finder {
       workload = child(jobs->items.front(), "workload");
     const ConfigValue* precision = workload == nullptr ? nullptr : child(*workload, "precision");
     if (precision != nullptr) precision_ = precision->scalar;
+    offloads_ = jobs != nullptr ? std::ranges::any_of(jobs->items, [](const ConfigValue& job) { return offloads(job); })
+                                : offloads(resolved);
     if (resolved.find("workload") != nullptr) {
       if (const ConfigValue* launch = launch_of(*workload))
         add("host launch", *launch, "workload.software.host.launch", true).now = launch_text(*launch, resolved);
@@ -69,7 +71,9 @@ class Finder {
       const std::string below = fmt::format("{}.{}", path, entry.key);
       const bool is_scalar = entry.value.kind == Kind::kScalar;
       if (std::ranges::find(kNoResources, entry.key) != kNoResources.end()) continue;
-      if (entry.key == "host_launch") {
+      if (entry.key == "host") {
+        if (offloads_) add_host(entry.value, below);
+      } else if (entry.key == "host_launch") {
         if (has_hosts_) add("host launch", entry.value, below, true);  // of several jobs, each with its own software
       } else if (is_scalar)
         add_link(entry.value, below, link_of(path, entry.key, link));
@@ -104,6 +108,20 @@ class Finder {
   void add_link(const ConfigValue& value, const std::string& path, const std::string& link) {
     if (is_positive<Bandwidth>(value)) add(link + " bandwidth", value, path, false).is_link = true;
     if (is_positive<Duration>(value)) add(link + " latency", value, path, true).is_link = true;
+  }
+
+  // True if a job, or the experiment with its only one, keeps something in the memory of hosts.
+  static bool offloads(const ConfigValue& job) {
+    const ConfigValue* workload = child(job, "workload");
+    return workload != nullptr && child(*workload, "offload") != nullptr;
+  }
+
+  // Copies between devices and the host's memory, and what its processors do there.
+  void add_host(const ConfigValue& host, const std::string& path) {
+    for (const std::string_view key : {"to_device", "from_device"})
+      if (const ConfigValue* rate = child(host, key))
+        add("host copies", *rate, fmt::format("{}.{}", path, key), false).is_link = true;
+    if (const ConfigValue* rate = child(host, "update")) add("host update", *rate, path + ".update", false);
   }
 
   void add_device(const ConfigValue& device, const std::string& path) {
@@ -167,19 +185,27 @@ class Finder {
 
   std::string precision_;   // that the job computes in
   bool has_hosts_ = false;  // several jobs, some of which wait for their hosts
+  bool offloads_ = false;   // a job
   std::vector<Resource> resources_;
 };
 
 // The plan of the only generated job.
 class Plan {
  public:
-  explicit Plan(const ConfigValue& workload) : workload_(workload) {}
+  Plan(const ConfigValue& workload, const ConfigValue& resolved) : workload_(workload), resolved_(resolved) {}
 
   std::vector<Neighbour> neighbours() && {
     add_tensor();
     add_micro_batch();
     add_recomputation();
+    add_schedules();
+    add_context_kinds();
+    add_experts();
+    add_loss();
     add_graphs();
+    add_matrices();
+    add_offload();
+    add_precisions();
     return std::move(list_);
   }
 
@@ -226,9 +252,112 @@ class Plan {
 
   void add_recomputation() {
     const ConfigValue* now = child(workload_, "recompute");
-    for (const std::string_view other : {"none", "selective", "full"})
-      if (now != nullptr && now->scalar != other)
-        list_.push_back({fmt::format("recompute {}", other), {fmt::format("workload.recompute={}", other)}});
+    for (const std::string_view other : {"none", "selective", "full"}) {
+      if (now == nullptr || now->scalar == other) continue;
+      Neighbour plan{fmt::format("recompute {}", other), {fmt::format("workload.recompute={}", other)}};
+      if (other == "full" && has_modules()) plan.settings.emplace_back("workload.recompute_modules=[]");
+      list_.push_back(std::move(plan));
+    }
+  }
+
+  // True if parts of layers are computed again, whatever else is.
+  bool has_modules() const {
+    const ConfigValue* modules = child(workload_, "recompute_modules");
+    return modules != nullptr && (!modules->items.empty() || !modules->scalar.empty());
+  }
+
+  // Other libraries that take tokens to their experts, other balances of experts, and experts computed again.
+  void add_experts() {
+    const std::int64_t expert = number("parallel", "expert");
+    const ConfigValue* dispatch = at("experts", "dispatch");
+    const ConfigValue* library = dispatch == nullptr ? nullptr : child(*dispatch, "name");
+    for (const std::string_view other : {"all-to-all", "deepep", "deepep-v2", "hybridep"})
+      if (expert > 1 && library != nullptr && library->scalar != other)
+        list_.push_back({fmt::format("dispatch {}", other), {fmt::format("workload.experts.dispatch={}", other)}});
+    add_balances(expert);
+    const ConfigValue* experts = at("model", "experts");
+    const ConfigValue* recompute = child(workload_, "recompute");
+    if (experts != nullptr && parse_whole_number(experts->scalar).value_or(0) > 0 && recompute != nullptr &&
+        recompute->scalar != "full" && !has_modules())
+      list_.push_back({"experts computed again", {"workload.recompute_modules=[experts]"}});
+  }
+
+  // Experts equally popular, where nothing is to drop or to copy; and one copy more on each rank, or none.
+  void add_balances(std::int64_t expert) {
+    const auto real = [](const ConfigValue* value) {
+      return value == nullptr ? 0 : parse_share(value->scalar).value.value_or(0);
+    };
+    if (real(at("parallel", "expert_skew")) <= 0) return;
+    const ConfigValue* copies = at("experts", "redundant");
+    const bool has_copies = real(copies) > 0;
+    Neighbour even{"experts equally popular", {"workload.parallel.expert_skew=0", "workload.parallel.expert_seed=1"}};
+    if (has_copies) even.settings.emplace_back("workload.experts.redundant=0");
+    if (real(at("experts", "capacity_factor")) >= 1) even.settings.emplace_back("workload.experts.capacity_factor=0");
+    list_.push_back(std::move(even));
+    if (has_copies)
+      list_.push_back({"no copies of experts", {"workload.experts.redundant=0"}});
+    else if (expert > 1)
+      list_.push_back(
+          {fmt::format("{} redundant experts", expert), {fmt::format("workload.experts.redundant={}", expert)}});
+  }
+
+  // Other ways to whole matrices, where the optimizer needs them.
+  void add_matrices() {
+    const ConfigValue* matrices = at("optimizer", "matrices");
+    const ConfigValue* mode = matrices == nullptr ? nullptr : child(*matrices, "mode");
+    for (const std::string_view other : {"duplicated", "distributed", "layer-wise", "blockwise"})
+      if (mode != nullptr && mode->scalar != other)
+        list_.push_back(
+            {fmt::format("matrices {}", other), {fmt::format("workload.optimizer.matrices.mode={}", other)}});
+  }
+
+  // Offloaded states and activations back on the device; and the update by the other of host and device.
+  void add_offload() {
+    const auto is_offloaded = [&](std::string_view key) {
+      const ConfigValue* share = at("offload", key);
+      return share != nullptr && parse_share(share->scalar).value.value_or(0) > 0;
+    };
+    for (const std::string_view key : {"states", "activations"})
+      if (is_offloaded(key))
+        list_.push_back({fmt::format("{} on the device", key), {fmt::format("workload.offload.{}=0", key)}});
+    const ConfigValue* update = at("offload", "update");
+    if (!is_offloaded("states") || update == nullptr) return;
+    const std::string_view other = update->scalar == "host" ? "device" : "host";
+    list_.push_back({fmt::format("update by the {}", other), {fmt::format("workload.offload.update={}", other)}});
+  }
+
+  // Schedules of pipelines that flush, with one chunk or two on a rank.
+  void add_schedules() {
+    const ConfigValue* now = at("schedule", "kind");
+    if (now == nullptr || number("parallel", "pipeline") == 1) return;
+    for (const std::string_view other : {"1f1b", "1f1b-interleaved", "zero-bubble", "zb-h2", "zb-v"}) {
+      if (now->scalar == other) continue;
+      const int chunks = other == "1f1b-interleaved" ? 2 : 1;
+      list_.push_back({fmt::format("schedule {}{}", other, chunks > 1 ? ", 2 chunks" : ""),
+                       {fmt::format("workload.schedule.kind={}", other),
+                        fmt::format("workload.schedule.virtual_stages={}", chunks), "workload.schedule.group=0"}});
+    }
+  }
+
+  void add_context_kinds() {
+    const ConfigValue* now = at("parallel", "context_kind");
+    if (now == nullptr || number("parallel", "context") < 2) return;
+    for (const std::string_view other : {"ring", "all-gather", "all-to-all"}) {
+      if (now->scalar == other) continue;
+      Neighbour plan{fmt::format("context {}", other), {fmt::format("workload.parallel.context_kind={}", other)}};
+      if (number("parallel", "context_inner") > 1) plan.settings.emplace_back("workload.parallel.context_inner=0");
+      const ConfigValue* balance = at("parallel", "context_balance");
+      if (other == "all-to-all" && balance != nullptr && balance->scalar != "zigzag")
+        plan.settings.emplace_back("workload.parallel.context_balance=zigzag");
+      list_.push_back(std::move(plan));
+    }
+  }
+
+  void add_loss() {
+    const ConfigValue* model = child(workload_, "model");
+    const ConfigValue* vocab = model == nullptr ? nullptr : child(*model, "vocab");
+    if (vocab == nullptr || parse_whole_number(vocab->scalar).value_or(0) == 0 || number("loss", "chunks") > 1) return;
+    list_.push_back({"loss in 8 chunks", {"workload.loss.chunks=8"}});
   }
 
   // More kernels in CUDA graphs, where launching them takes time.
@@ -243,7 +372,26 @@ class Plan {
       list_.push_back({"a CUDA graph of the whole step", {"workload.software.host.graphs=step"}});
   }
 
+  // Others of the precisions that jobs train in, where the devices of all nodes have the peak. The recipe follows.
+  void add_precisions() {
+    const ConfigValue* now = child(workload_, "precision");
+    const ConfigValue* peaks = &resolved_;
+    for (const char* key : {"cluster", "node", "device", "peak"})
+      if (peaks != nullptr) peaks = child(*peaks, key);
+    const bool is_transformer = at("model", "heads") != nullptr;
+    if (now == nullptr || peaks == nullptr || !is_transformer) return;
+    constexpr std::array<std::string_view, 4> kTrained = {"bf16", "fp8", "mxfp8", "nvfp4"};
+    if (std::ranges::find(kTrained, now->scalar) == kTrained.end()) return;
+    for (const std::string_view other : kTrained) {
+      if (other == now->scalar || child(*peaks, other) == nullptr) continue;
+      Neighbour job{fmt::format("precision {}", other), {fmt::format("workload.precision={}", other)}};
+      if (child(workload_, "recipe") != nullptr) job.settings.emplace_back("workload.recipe=default");
+      list_.push_back(std::move(job));
+    }
+  }
+
   const ConfigValue& workload_;
+  const ConfigValue& resolved_;
   std::vector<Neighbour> list_;
 };
 
@@ -266,7 +414,7 @@ std::vector<Resource> resources_of(const ConfigValue& resolved) { return Finder(
 std::vector<Neighbour> neighbours_of(const ConfigValue& resolved) {
   const ConfigValue* workload = child(resolved, "workload");
   if (workload == nullptr || child(*workload, "model") == nullptr) return {};
-  return Plan(*workload).neighbours();
+  return Plan(*workload, resolved).neighbours();
 }
 
 }  // namespace orrery::study

@@ -42,7 +42,8 @@ struct Neighbour {
 };
 
 // Neighbours of a generated job's plan, if it is the only job: half and twice the tensor parallelism, on as many ranks,
-// half and twice the micro-batch, other recomputation; more kernels in CUDA graphs, if launching them takes time.
+// half and twice the micro-batch, other recomputation, other schedules of a pipeline; more kernels in CUDA graphs, if
+// launching them takes time; other precisions of transformers' products that the devices have.
 std::vector<Neighbour> neighbours_of(const ConfigValue& resolved);
 
 }  // namespace orrery::study

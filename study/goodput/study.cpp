@@ -30,8 +30,13 @@ std::size_t nodes_of(const experiment::Experiment& experiment, std::size_t ranks
 
 // Bytes from which training can go on: parameters in the precision of training, and the states of the optimizer.
 Bytes checkpoint_of(const workload::TrainingSpec& training) {
-  const Bytes each = training.parameter_size() + workload::optimizer_state(training.precision);
-  return each * workload::parameter_count(training.model);
+  constexpr std::array<std::string_view, 6> kMatrices = {"attention", "linear attention", "mlp",
+                                                         "router",    "experts",          "shared experts"};
+  std::int64_t matrices = 0;
+  if (training.optimizer.matrices && training.transformer() != nullptr)
+    for (const workload::ParameterPart& part : workload::parameter_parts(training.model))
+      if (std::ranges::find(kMatrices, part.name) != kMatrices.end()) matrices += part.count;
+  return workload::checkpoint_bytes(training, workload::parameter_count(training.model), matrices);
 }
 
 double write_time(const experiment::Reliability& reliability, std::optional<Bytes> checkpoint) {

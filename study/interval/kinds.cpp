@@ -139,10 +139,11 @@ const RunSchema& training_runs() {
 std::optional<RunKind> job_kind(const experiment::Experiment& experiment) {
   if (experiment.jobs.size() != 1 || !experiment.jobs.front().workload.training) return std::nullopt;
   const workload::TrainingSpec& training = *experiment.jobs.front().workload.training;
-  return RunKind{{model_of(training), std::string(name_of(system::oldest_architecture(experiment.devices))),
-                  training.software.name},
-                 std::string(name_of(training.precision)),
-                 training.parallel.ranks()};
+  return RunKind{
+      {model_of(training), std::string(name_of(measured_as(system::oldest_architecture(experiment.devices)))),
+       training.software.name},
+      std::string(name_of(training.precision)),
+      training.parallel.ranks()};
 }
 
 JobShape job_shape(const experiment::Experiment& experiment) {
@@ -188,7 +189,7 @@ std::optional<RunKind> called_collective(const experiment::Experiment& experimen
   for (const DeviceId device : experiment::devices_of_call(experiment)) nodes.insert(index_of(device) / of_node);
   const MachineKind machine = experiment.machine_kind();
   return collective_kind(call->operation, call->size, std::ssize(nodes), call->ranks, name_of(machine.network),
-                         name_of(machine.architecture));
+                         name_of(measured_as(machine.architecture)));
 }
 
 std::string key_by_hand(const experiment::Experiment& experiment, const ConfigFiles& files,

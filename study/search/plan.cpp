@@ -2,16 +2,20 @@
 #include "study/search/plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "workload/training/spec/mixer_sizes.h"
 
 namespace orrery::study {
 namespace {
 
 using workload::ParallelDimension;
+using workload::ScheduleKind;
 
 struct KeyText {
   std::string_view name;
@@ -30,11 +34,15 @@ constexpr std::array<KeyText, kPlanKeyCount> kKeys = {{
     {"sequence", "workload.parallel.sequence", "sp"},
     {"micro", "workload.batch.micro", "mbs"},
     {"recompute", "workload.recompute", "ac"},
+    {"offload", "workload.offload.states", "offload_states"},
+    {"schedule", "workload.schedule.kind", "schedule"},
+    {"context_kind", "workload.parallel.context_kind", "ck"},
 }};
 
 const KeyText& text_of(PlanKey key) { return kKeys[static_cast<std::size_t>(key)]; }
 
 constexpr std::array<std::string_view, 3> kRecomputeNames = {"none", "selective", "full"};
+constexpr std::array<std::string_view, 4> kContextNames = {"ring", "all-gather", "all-to-all", "all-to-all+ring"};
 constexpr std::int64_t kLeastTokens = 1024;  // of a sequence on a context-parallel rank
 constexpr std::int64_t kMostVirtualStages = 16;
 
@@ -65,8 +73,12 @@ std::vector<std::int64_t> layers_of(const workload::TrainingSpec& base, std::int
   return layers;
 }
 
-bool is_one_behind_the_other(workload::ScheduleKind kind) {
-  return kind == workload::ScheduleKind::kOneForwardOneBackward || kind == workload::ScheduleKind::kInterleaved;
+std::int64_t schedule_value(ScheduleKind kind) {
+  return static_cast<std::int64_t>(is_one_behind_the_other(kind) ? ScheduleKind::kOneForwardOneBackward : kind);
+}
+
+bool passes_round(workload::ContextKind kind) {
+  return kind == workload::ContextKind::kRing || kind == workload::ContextKind::kAllToAllRing;
 }
 
 // Goes through all values of all keys but `data`, which is the rest.
@@ -82,8 +94,9 @@ class Enumeration {
 
  private:
   static constexpr std::array kOrder = {
-      PlanKey::kTensor, PlanKey::kPipeline, PlanKey::kVirtualStages, PlanKey::kContext, PlanKey::kData,
-      PlanKey::kExpert, PlanKey::kZero,     PlanKey::kSequence,      PlanKey::kMicro,   PlanKey::kRecompute};
+      PlanKey::kTensor,      PlanKey::kPipeline,  PlanKey::kSchedule, PlanKey::kVirtualStages, PlanKey::kContext,
+      PlanKey::kContextKind, PlanKey::kData,      PlanKey::kExpert,   PlanKey::kZero,          PlanKey::kSequence,
+      PlanKey::kMicro,       PlanKey::kRecompute, PlanKey::kOffload};
 
   void choose(std::size_t depth) {
     if (depth == kOrder.size()) return plans_.push_back(plan_);
@@ -99,8 +112,9 @@ class Enumeration {
 
   // True if the key can make a difference, given those before it.
   bool matters(PlanKey key) const {
-    if (key == PlanKey::kVirtualStages) return plan_[PlanKey::kPipeline] > 1;
+    if (key == PlanKey::kVirtualStages || key == PlanKey::kSchedule) return plan_[PlanKey::kPipeline] > 1;
     if (key == PlanKey::kZero) return has_replicas();
+    if (key == PlanKey::kContextKind) return plan_[PlanKey::kContext] > 1;
     return key != PlanKey::kSequence || plan_[PlanKey::kTensor] > 1;
   }
 
@@ -118,12 +132,16 @@ class Enumeration {
         return model == nullptr ? std::vector<std::int64_t>{1} : divisors_of(devices_, model->heads);
       case PlanKey::kPipeline:
         return model == nullptr ? std::vector<std::int64_t>{1} : divisors_of(rest(), model->layers);
+      case PlanKey::kSchedule:
+        return schedules(allowed);
       case PlanKey::kVirtualStages:
         return virtual_stages(allowed);
       case PlanKey::kContext:
         if (model == nullptr) return {1};
         return divisors_of(
             rest(), allowed.empty() ? std::max<std::int64_t>(model->sequence / kLeastTokens, 1) : model->sequence);
+      case PlanKey::kContextKind:
+        return context_kinds(allowed);
       case PlanKey::kData:
         return {rest()};
       case PlanKey::kExpert:
@@ -139,8 +157,33 @@ class Enumeration {
       case PlanKey::kRecompute:
         return model == nullptr ? std::vector<std::int64_t>{plan_of(base_)[PlanKey::kRecompute]}
                                 : std::vector<std::int64_t>{0, 1, 2};
+      case PlanKey::kOffload:
+        return offloaded(allowed);
     }
     return {};
+  }
+
+  // It is slower: a job that needs it tries without, as other keys may leave room.
+  std::vector<std::int64_t> offloaded(const std::vector<std::int64_t>& allowed) const {
+    const std::int64_t own = plan_of(base_)[PlanKey::kOffload];
+    if (!allowed.empty()) return allowed;
+    return own > 0 ? std::vector<std::int64_t>{0, own} : std::vector<std::int64_t>{0};
+  }
+
+  // Kinds to try: the job's; all-to-all, where heads divide, for every job, and a ring for one by all-to-all.
+  std::vector<std::int64_t> context_kinds(const std::vector<std::int64_t>& allowed) const {
+    const auto number = [](workload::ContextKind kind) { return static_cast<std::int64_t>(kind); };
+    if (plan_[PlanKey::kContext] == 1) return {number(base_.parallel.context_kind)};
+    if (!allowed.empty()) return allowed;
+    const workload::TransformerSpec& model = *base_.transformer();
+    const bool has_ring = !workload::limits_sight(model);
+    const std::int64_t whole = number(workload::ContextKind::kAllToAll);
+    const std::int64_t other = number(has_ring ? workload::ContextKind::kRing : workload::ContextKind::kAllGather);
+    const std::int64_t own =
+        has_ring || !passes_round(base_.parallel.context_kind) ? number(base_.parallel.context_kind) : other;
+    if (own == whole) return {whole, other};
+    if (model.heads / plan_[PlanKey::kTensor] % plan_[PlanKey::kContext] != 0) return {own};
+    return {own, whole};
   }
 
   // Behind a pipeline most frameworks share the optimizer's states only: each micro-batch would exchange gradients.
@@ -150,10 +193,23 @@ class Enumeration {
     return is_usual ? std::vector<std::int64_t>{0, 1, 2, 3} : std::vector<std::int64_t>{0, 1};
   }
 
+  // A framework that has one of the zero-bubble schedules has the others.
+  std::vector<std::int64_t> schedules(const std::vector<std::int64_t>& allowed) const {
+    const std::int64_t own = schedule_value(base_.schedule);
+    if (plan_[PlanKey::kPipeline] == 1 || base_.transformer() == nullptr) return {own};
+    if (!allowed.empty()) return allowed;
+    if (!workload::splits_all(base_.schedule)) return {own};
+    std::vector<std::int64_t> values;
+    for (const auto kind : {ScheduleKind::kOneForwardOneBackward, ScheduleKind::kZeroBubble,
+                            ScheduleKind::kZeroBubbleH2, ScheduleKind::kZeroBubbleV})
+      values.push_back(schedule_value(kind));
+    return values;
+  }
+
   // Numbers of virtual stages among which the layers divide.
   std::vector<std::int64_t> virtual_stages(const std::vector<std::int64_t>& allowed) const {
     const std::int64_t stages = plan_[PlanKey::kPipeline];
-    if (!is_one_behind_the_other(base_.schedule)) return {base_.virtual_stages};
+    if (!is_one_behind_the_other(static_cast<ScheduleKind>(plan_[PlanKey::kSchedule]))) return {1};
     const workload::TransformerSpec* model = base_.transformer();
     if (model == nullptr || stages == 1) return {1};
     if (!allowed.empty()) return allowed;
@@ -181,18 +237,82 @@ class Enumeration {
   std::vector<Plan> plans_;
 };
 
-// Drops settings that mean nothing without full recomputation, without experts on several ranks, or without sharding.
+// Drops modules that recomputation as a whole computes again.
+void drop_modules(workload::TrainingSpec& training) {
+  const bool selects = training.recompute == workload::Recompute::kSelective;
+  if (training.recompute == workload::Recompute::kFull ||
+      (selects && training.software.selective == workload::SelectiveKind::kOperators))
+    training.recompute_modules = {};
+  if (selects && workload::attention_of(training) == workload::AttentionKind::kPlain)
+    training.recompute_modules.core = false;
+}
+
+// Drops what experts on one rank do not need, and copies of experts that ranks do not have as many of as others.
+// Experts that drop tokens do so on one rank as well.
+void drop_of_experts(workload::TrainingSpec& training) {
+  workload::ExpertSpec& experts = training.experts;
+  workload::Parallelism& parallel = training.parallel;
+  const bool drops = experts.capacity > 0 && !experts.pads;
+  if (parallel.expert == 1) {
+    experts.dispatch = {};
+    experts.overlap_shared = false;
+    if (!drops) {
+      parallel.expert_skew = 0;
+      parallel.expert_seed = workload::Parallelism().expert_seed;
+      experts.redundant = 0;
+    }
+  }
+  if (const workload::TransformerSpec* model = training.transformer())
+    experts.redundant =
+        std::max<std::int64_t>(0, experts.redundant - (model->experts + experts.redundant) % parallel.expert);
+}
+
+// Drops settings that mean nothing with or without full recomputation, without experts on several ranks, or without
+// sharding.
 void drop_what_means_nothing(workload::TrainingSpec& training) {
   if (training.recompute != workload::Recompute::kFull) training.keep = {};
-  if (training.parallel.expert == 1) {
-    training.parallel.expert_skew = 0;
-    training.parallel.expert_seed = workload::Parallelism().expert_seed;
-    training.experts.dispatch = {};
-    training.experts.overlap_shared = false;
-  }
+  drop_modules(training);
+  drop_of_experts(training);
+  if (training.parallel.context_ring() == 1 && training.parallel.context_kind != workload::ContextKind::kAllGather)
+    training.parallel.context_balance = workload::ContextBalance::kZigzag;
+  const std::int64_t inner = training.parallel.context_inner;
+  if (inner > 0 && (training.parallel.context_kind != workload::ContextKind::kAllToAllRing ||
+                    training.parallel.context() % inner != 0))
+    training.parallel.context_inner = 0;
   const std::int64_t shard = training.parallel.shard;
-  if (shard > 0 && (training.parallel.zero == 0 || training.parallel.replicas() % shard != 0))
+  if (shard > 0 && (training.parallel.zero == 0 || training.parallel.replicas() % shard != 0 ||
+                    shard * training.parallel.expert_columns() % training.parallel.expert != 0))
     training.parallel.shard = 0;
+}
+
+// The layers of other stages than the base has: by its rule if they divide so.
+void place_layers(const workload::TrainingSpec& base, workload::TrainingSpec& training) {
+  training.layout_predictions.reset();
+  training.pipeline_layers.clear();
+  if (!base.layer_rule.is_even() && training.transformer() != nullptr && !training.layers_by_rule().empty()) return;
+  training.layer_rule = {};
+  training.pipeline_layers = layers_of(base, training.model_stages());
+}
+
+// Groups of micro-batches that keep the pipeline full: the base's, else the shortest ones.
+void choose_group(workload::TrainingSpec& training) {
+  const bool interleaves = training.schedule == ScheduleKind::kInterleaved;
+  const std::int64_t stages = training.parallel.pipeline();
+  if (!interleaves || training.global_batch % (training.parallel.data() * training.micro_batch) != 0) {
+    training.schedule_group = 0;
+    return;
+  }
+  if (workload::is_group(training.group(), training.micro_batches(), stages)) return;
+  const std::int64_t shortest = workload::shortest_group(training.micro_batches(), stages);
+  training.schedule_group = shortest == stages ? 0 : shortest;
+}
+
+// States that go to hosts in a plan are updated by devices where hosts cannot: it is not known how fast they are, or
+// the optimizer has products of matrices.
+void offload_states(workload::TrainingSpec& training, double share) {
+  workload::OffloadSpec& offload = training.offload;
+  offload.states = share;
+  if (share > 0 && (!offload.host.update || training.optimizer.matrices)) offload.on_host = false;
 }
 
 std::int64_t& degree(workload::TrainingSpec& training, ParallelDimension dimension) {
@@ -202,6 +322,12 @@ std::int64_t& degree(workload::TrainingSpec& training, ParallelDimension dimensi
 }  // namespace
 
 std::string_view name_of(PlanKey key) { return text_of(key).name; }
+
+std::string_view path_of(PlanKey key) { return text_of(key).path; }
+
+bool is_one_behind_the_other(ScheduleKind kind) {
+  return kind == ScheduleKind::kOneForwardOneBackward || kind == ScheduleKind::kInterleaved;
+}
 
 std::optional<PlanKey> plan_key_named(std::string_view name) {
   const auto found = std::ranges::find_if(
@@ -218,20 +344,35 @@ std::vector<std::string> plan_key_names() {
 
 std::string value_text(PlanKey key, std::int64_t value) {
   if (key == PlanKey::kRecompute) return std::string(kRecomputeNames[static_cast<std::size_t>(value)]);
+  if (key == PlanKey::kSchedule) return std::string(workload::name_of(static_cast<ScheduleKind>(value)));
+  if (key == PlanKey::kContextKind) return std::string(kContextNames[static_cast<std::size_t>(value)]);
   if (key == PlanKey::kSequence) return value != 0 ? "true" : "false";
   return fmt::format("{}", value);
 }
 
+bool has_words(PlanKey key) {
+  return key == PlanKey::kRecompute || key == PlanKey::kSchedule || key == PlanKey::kContextKind;
+}
+
 std::optional<std::int64_t> plan_value(PlanKey key, std::string_view text) {
-  if (key == PlanKey::kRecompute) {
-    const auto found = std::ranges::find(kRecomputeNames, text);
-    return found == kRecomputeNames.end() ? std::nullopt : std::optional<std::int64_t>(found - kRecomputeNames.begin());
+  const auto place_in = [&](const auto& names) {
+    const auto found = std::ranges::find(names, text);
+    return found == names.end() ? std::nullopt : std::optional<std::int64_t>(found - names.begin());
+  };
+  if (key == PlanKey::kRecompute) return place_in(kRecomputeNames);
+  if (key == PlanKey::kContextKind) return place_in(kContextNames);
+  if (key == PlanKey::kSchedule) {
+    for (std::size_t kind = 0; kind < workload::kScheduleKindCount; ++kind)
+      if (text == workload::name_of(static_cast<ScheduleKind>(kind)))
+        return schedule_value(static_cast<ScheduleKind>(kind));
+    return std::nullopt;
   }
   if (key == PlanKey::kSequence)
     return text == "true"    ? std::optional<std::int64_t>(1)
            : text == "false" ? std::optional<std::int64_t>(0)
                              : std::nullopt;
   const std::optional<std::int64_t> number = parse_whole_number(text);
+  if (key == PlanKey::kOffload) return number && *number >= 0 && *number <= 100 ? number : std::nullopt;
   const bool is_zero = key == PlanKey::kZero;
   if (!number || *number < (is_zero ? 0 : 1) || (is_zero && *number > 3)) return std::nullopt;
   return number;
@@ -249,6 +390,9 @@ Plan plan_of(const workload::TrainingSpec& training) {
   plan[PlanKey::kSequence] = training.parallel.sequence ? 1 : 0;
   plan[PlanKey::kMicro] = training.micro_batch;
   plan[PlanKey::kRecompute] = static_cast<std::int64_t>(training.recompute);
+  plan[PlanKey::kOffload] = std::llround(training.offload.states * 100);
+  plan[PlanKey::kSchedule] = schedule_value(training.schedule);
+  plan[PlanKey::kContextKind] = static_cast<std::int64_t>(training.parallel.context_kind);
   return plan;
 }
 
@@ -263,52 +407,23 @@ workload::TrainingSpec with_plan(const workload::TrainingSpec& base, const Plan&
   training.parallel.sequence = plan[PlanKey::kSequence] != 0;
   training.micro_batch = plan[PlanKey::kMicro];
   training.recompute = static_cast<workload::Recompute>(plan[PlanKey::kRecompute]);
+  training.parallel.context_kind = static_cast<workload::ContextKind>(plan[PlanKey::kContextKind]);
   training.virtual_stages = plan[PlanKey::kVirtualStages];
+  if (plan[PlanKey::kOffload] != plan_of(base)[PlanKey::kOffload])
+    offload_states(training, static_cast<double>(plan[PlanKey::kOffload]) / 100);
   drop_what_means_nothing(training);
-  if (is_one_behind_the_other(base.schedule))
-    training.schedule = training.virtual_stages > 1 ? workload::ScheduleKind::kInterleaved
-                                                    : workload::ScheduleKind::kOneForwardOneBackward;
+  training.schedule = static_cast<ScheduleKind>(plan[PlanKey::kSchedule]);
+  training.parallel.both_ways = training.schedule == ScheduleKind::kDualPipe;
+  if (!is_one_behind_the_other(training.schedule))
+    training.overlap_passes = base.overlap_passes && training.schedule == base.schedule;
+  if (is_one_behind_the_other(training.schedule) && training.virtual_stages > 1)
+    training.schedule = ScheduleKind::kInterleaved;
+  choose_group(training);
   const Plan own = plan_of(base);
   if (own[PlanKey::kPipeline] != plan[PlanKey::kPipeline] ||
-      own[PlanKey::kVirtualStages] != plan[PlanKey::kVirtualStages])
-    training.pipeline_layers = layers_of(base, training.model_stages());
+      own[PlanKey::kVirtualStages] != plan[PlanKey::kVirtualStages] || base.model_stages() != training.model_stages())
+    place_layers(base, training);
   return training;
-}
-
-std::vector<std::string> settings_of(const workload::TrainingSpec& base, const Plan& plan) {
-  const workload::TrainingSpec training = with_plan(base, plan);
-  std::vector<std::string> settings;
-  for (std::size_t i = 0; i < kPlanKeyCount; ++i)
-    settings.push_back(fmt::format("{}={}", kKeys[i].path, value_text(static_cast<PlanKey>(i), plan.values[i])));
-  if (is_one_behind_the_other(base.schedule))
-    settings.push_back(fmt::format("workload.schedule.kind={}", workload::name_of(training.schedule)));
-  if (training.keep != base.keep) settings.emplace_back("workload.keep=[]");
-  if (training.parallel.expert_skew != base.parallel.expert_skew)
-    settings.emplace_back("workload.parallel.expert_skew=0");
-  if (training.parallel.expert_seed != base.parallel.expert_seed)
-    settings.push_back(fmt::format("workload.parallel.expert_seed={}", training.parallel.expert_seed));
-  if (training.experts.dispatch.name != base.experts.dispatch.name)
-    settings.push_back(fmt::format("workload.experts.dispatch={}", training.experts.dispatch.name));
-  if (training.experts.overlap_shared != base.experts.overlap_shared)
-    settings.emplace_back("workload.experts.overlap_shared=false");
-  if (training.parallel.shard != base.parallel.shard) settings.emplace_back("workload.parallel.shard=0");
-  if (!base.pipeline_layers.empty() || !training.pipeline_layers.empty())
-    settings.push_back(fmt::format("workload.pipeline_layers=[{}]", fmt::join(training.layers_of_stages(), ", ")));
-  return settings;
-}
-
-std::vector<std::string> settings_of_one_rank() {
-  const Plan plain;
-  std::vector<std::string> settings;
-  for (std::size_t i = 0; i < kPlanKeyCount; ++i)
-    if (static_cast<PlanKey>(i) != PlanKey::kRecompute)
-      settings.push_back(fmt::format("{}={}", kKeys[i].path, value_text(static_cast<PlanKey>(i), plain.values[i])));
-  std::ranges::copy(settings_without_plan(), std::back_inserter(settings));
-  return settings;
-}
-
-std::vector<std::string> settings_without_plan() {
-  return {"workload.pipeline_layers=even", "workload.parallel.shard=0"};
 }
 
 std::vector<Plan> all_plans(const workload::TrainingSpec& base, std::int64_t devices, const PlanRanges& ranges) {

@@ -15,9 +15,9 @@
 #include "core/files/input_files.h"
 #include "core/in_parallel.h"
 #include "experiment/job.h"
+#include "experiment/plans/bound.h"
 #include "study/interval/interval.h"
 #include "study/interval/kinds.h"
-#include "study/search/bound.h"
 #include "study/search/filling.h"
 #include "study/search/pool.h"
 
@@ -59,7 +59,7 @@ std::string without_numbers(const std::string& text) {
 // Outcome of checking one plan.
 struct Checked {
   std::string refusal;
-  PlanBounds::Bound bound;
+  experiment::PlanBounds::Bound bound;
 };
 
 bool is_degree(PlanKey key) {
@@ -158,12 +158,15 @@ class Searcher {
 
   bool is_stopped() const { return points_.is_stopped(); }
 
-  Checked check(const Plan& plan, PlanBounds& bounds) const {
+  Checked check(const Plan& plan, experiment::PlanBounds& bounds) const {
     Checked checked;
     const workload::TrainingSpec training = with_plan(training_of(*base_), plan);
     checked.refusal = refusal_of(training);
     try {
       if (checked.refusal.empty()) checked.bound = bounds.of(training, search_.capacity);
+      const std::optional<Bytes> of_host = bounds.host_capacity();
+      if (of_host && checked.bound.host > *of_host)
+        checked.refusal = "more is offloaded than the memory of hosts holds";
     } catch (const InputError& error) {  // of a library that cannot run its collectives
       checked.refusal = error.problems().front().message;
     }
@@ -173,13 +176,13 @@ class Searcher {
   // Checks the plans; those left when the search is stopped stay unchecked.
   std::vector<Checked> check(const std::vector<Plan>& plans) const {
     std::vector<Checked> checked(plans.size());
-    Pool<PlanBounds> bounds([this] { return PlanBounds(*base_); });
+    Pool<experiment::PlanBounds> bounds([this] { return experiment::PlanBounds(*base_); });
     const std::size_t chunks = (plans.size() + kChunk - 1) / kChunk;
     in_parallel(
         chunks, points_.jobs(),
         [&](std::size_t chunk) {
           const std::size_t end = std::min(plans.size(), (chunk + 1) * kChunk);
-          bounds.with([&](PlanBounds& of_thread) {
+          bounds.with([&](experiment::PlanBounds& of_thread) {
             for (std::size_t i = chunk * kChunk; i < end && !is_stopped(); ++i) checked[i] = check(plans[i], of_thread);
           });
         },
@@ -204,7 +207,7 @@ class Searcher {
   }
 
   // Plan with its bound, and with the result of simulating the experiment's own plan if it is that one.
-  FoundPlan found_plan(const Plan& plan, const PlanBounds::Bound& bound) const {
+  FoundPlan found_plan(const Plan& plan, const experiment::PlanBounds::Bound& bound) const {
     if (search_.given && search_.given->plan == plan) return *search_.given;
     return {plan, bound.memory, bound.in_use, bound.time, {}, {}, {}, {}};
   }
@@ -302,7 +305,7 @@ class Searcher {
       search_.given_refusal = refusal;
       return;
     }
-    const PlanBounds::Bound bound = PlanBounds(*base_).of(training, search_.capacity);
+    const experiment::PlanBounds::Bound bound = experiment::PlanBounds(*base_).of(training, search_.capacity);
     FoundPlan given = found_plan(plan_of(training), bound);
     const bool is_known = points_.take_first("plans", 1, [&](std::size_t, Points::Ask& ask) { simulate(given, ask); });
     if (!is_known && !is_stopped()) throw PointsMissing();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The best plans of a training job on a cluster. All plans that fill it are checked against the devices' memory and get
-// a time that they cannot beat (study/search/bound.h). The plan of the experiment and some that are next to it are
+// a time that they cannot beat (experiment/plans/bound.h). The plan of the experiment and some that are next to it are
 // simulated first, then the most promising, until none that is left can be among the best. What comes out is the
 // optimum of the space, and does not depend on how many are simulated at a time.
 #pragma once

@@ -19,9 +19,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array kColumns = {PlanKey::kTensor,   PlanKey::kPipeline, PlanKey::kVirtualStages, PlanKey::kContext,
-                                 PlanKey::kData,     PlanKey::kExpert,   PlanKey::kMicro,         PlanKey::kZero,
-                                 PlanKey::kSequence, PlanKey::kRecompute};
+constexpr std::array kColumns = {PlanKey::kTensor,     PlanKey::kPipeline,  PlanKey::kVirtualStages, PlanKey::kContext,
+                                 PlanKey::kData,       PlanKey::kExpert,    PlanKey::kMicro,         PlanKey::kZero,
+                                 PlanKey::kSequence,   PlanKey::kRecompute, PlanKey::kOffload,       PlanKey::kSchedule,
+                                 PlanKey::kContextKind};
 
 PlanKey key_at(std::size_t number) { return static_cast<PlanKey>(number); }
 
@@ -183,7 +184,7 @@ Json plan_json(const FoundPlan& one) {
   Json plan;
   for (std::size_t i = 0; i < kPlanKeyCount; ++i) {
     const PlanKey key = key_at(i);
-    if (key == PlanKey::kRecompute)
+    if (has_words(key))
       plan[std::string(name_of(key))] = value_text(key, one.plan[key]);
     else if (key == PlanKey::kSequence)
       plan[std::string(name_of(key))] = one.plan[key] != 0;
@@ -219,7 +220,7 @@ std::string text_of(const Plan& plan) {
   const Plan plain;
   std::string text;
   for (const PlanKey key : kColumns)
-    if (plan[key] != plain[key])
+    if (plan[key] != plain[key] && (key != PlanKey::kContextKind || plan[PlanKey::kContext] > 1))
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(key), value_text(key, plan[key]));
   return text.empty() ? "one rank" : text;
 }

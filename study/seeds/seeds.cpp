@@ -29,10 +29,32 @@ void add_seed(const ConfigValue& holder, const std::string& path, std::vector<Se
   seeds.push_back({path + ".seed", seed == nullptr ? 1 : parse_whole_number(seed->value.scalar).value_or(1)});
 }
 
-std::vector<Seed> seeds_of(const experiment::Experiment& experiment) {
+// Sources of randomness, each with the settings that take it away.
+struct Randomness {
   std::vector<Seed> seeds;
+  std::vector<std::string> without = {"perturb={}"};
+};
+
+// Places of popular experts. Experts that are all alike have no places, no capacity that any exceeds, and no copies.
+void add_places(const experiment::Experiment& experiment, Randomness& random) {
+  const ConfigEntry* workload = experiment.resolved.find("workload");
+  const ConfigEntry* parallel = workload == nullptr ? nullptr : workload->value.find("parallel");
+  const ConfigEntry* skew = parallel == nullptr ? nullptr : parallel->value.find("expert_skew");
+  if (skew == nullptr || parse_share(skew->value.scalar).value.value_or(0) == 0) return;
+  const ConfigEntry* seed = parallel->value.find("expert_seed");
+  random.seeds.push_back(
+      {"workload.parallel.expert_seed", seed == nullptr ? 1 : parse_whole_number(seed->value.scalar).value_or(1)});
+  for (const char* setting :
+       {"parallel.expert_skew=0", "parallel.expert_seed=1", "experts.capacity_factor=0", "experts.redundant=0"})
+    random.without.push_back(fmt::format("workload.{}", setting));
+}
+
+Randomness randomness_of(const experiment::Experiment& experiment) {
+  Randomness random;
+  std::vector<Seed>& seeds = random.seeds;
+  add_places(experiment, random);
   const ConfigEntry* perturb = experiment.resolved.find("perturb");
-  if (perturb == nullptr) return seeds;
+  if (perturb == nullptr) return random;
   if (experiment.simulation.perturbation.jitter.sigma > 0)
     add_seed(perturb->value.find("jitter")->value, "perturb.jitter", seeds);
   for (const char* map : {"links", "nics"}) {
@@ -42,18 +64,19 @@ std::vector<Seed> seeds_of(const experiment::Experiment& experiment) {
       if (const ConfigEntry* traffic = link.value.find("traffic"))
         add_seed(traffic->value, fmt::format("perturb.{}.{}.traffic", map, link.key), seeds);
   }
-  return seeds;
+  return random;
 }
 
-std::vector<Seed> read_seeds(const SeedsRequest& request, const ConfigFiles& files) {
+Randomness read_randomness(const SeedsRequest& request, const ConfigFiles& files) {
   Diagnostics diagnostics;
   const experiment::Experiment experiment =
       experiment::load_experiment(request.file, request.settings, files, diagnostics);
-  std::vector<Seed> seeds = seeds_of(experiment);
-  if (seeds.empty())
-    throw InputError({request.file}, "nothing of the experiment is random: it has neither noise nor traffic",
+  Randomness random = randomness_of(experiment);
+  if (random.seeds.empty())
+    throw InputError({request.file},
+                     "nothing of the experiment is random: it has neither noise nor traffic nor popular experts",
                      "--set perturb.jitter.sigma='2 %'; --cost says what a perturbation that is not random costs");
-  return seeds;
+  return random;
 }
 
 std::vector<Duration> sorted_times(const SeedDistribution& distribution) {
@@ -88,20 +111,19 @@ Duration SeedDistribution::mean() const {
 }
 
 SeedDistribution simulate_seeds(const SeedsRequest& request, Points& points, const ConfigFiles& files) {
-  const std::vector<Seed> seeds = read_seeds(request, files);
+  const Randomness random = read_randomness(request, files);
   SeedDistribution distribution;
   for (std::size_t i = 0; i < request.count; ++i) {
     SeededRun& run = distribution.runs.emplace_back();
-    for (const Seed& seed : seeds)
+    for (const Seed& seed : random.seeds)
       run.settings.push_back(fmt::format("{}={}", seed.path, seed.value + static_cast<std::int64_t>(i)));
   }
   // The last one is without what is random, and without whatever else is perturbed.
-  const std::vector<std::string> undisturbed = {"perturb={}"};
   std::vector<Point> found(request.count + 1);
   points.take_all("seeds", found.size(), [&](std::size_t i, Points::Ask& ask) {
     const auto read = [&](Diagnostics& diagnostics) {
       std::vector<std::string> settings = request.settings;
-      const std::vector<std::string>& more = i < request.count ? distribution.runs[i].settings : undisturbed;
+      const std::vector<std::string>& more = i < request.count ? distribution.runs[i].settings : random.without;
       settings.insert(settings.end(), more.begin(), more.end());
       experiment::Experiment experiment = experiment::load_experiment(request.file, settings, files, diagnostics);
       experiment.simulation.fast_forward = request.fast_forward;

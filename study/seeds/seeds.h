@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Distribution of an experiment's iteration time over the seeds of what is random in it: noise on computations and
-// background traffic on links. Each time is that of `run --set` with the same seeds.
+// Distribution of an experiment's iteration time over the seeds of what is random in it: noise on computations,
+// background traffic on links and the places of popular experts. Each time is that of `run --set` with the same seeds.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct SeededRun {
 
 struct SeedDistribution {
   std::string devices;     // "1024 ranks on 1024 devices a100-sxm-80gb"
-  Duration undisturbed{};  // without `perturb`
+  Duration undisturbed{};  // without `perturb`, and with experts that are all alike
   std::vector<SeededRun> runs;
   std::vector<Problem> warnings;
 

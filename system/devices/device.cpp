@@ -46,7 +46,7 @@ void check_rate(const KernelSample& sample, const DeviceSpec& device, Diagnostic
   const auto* gemm = std::get_if<workload::Gemm>(op);
   const bool four_bits = gemm != nullptr && gemm->scaling == workload::Scaling::kNvfp4;
   const auto* attention = std::get_if<workload::FlashAttention>(op);
-  const std::optional<FlopRate> peak = four_bits         ? device.nvfp4_peak
+  const std::optional<FlopRate> peak = four_bits         ? device.peak(Precision::kNvfp4)
                                        : gemm != nullptr ? device.peak(gemm->precision)
                                                          : device.peak(attention->precision);
   if (!peak) return;
@@ -118,14 +118,20 @@ Architecture oldest_architecture(std::span<const DeviceSpec> devices) {
   return std::ranges::min(devices, {}, &DeviceSpec::architecture).architecture;
 }
 
-void read_host_launch(Section& node, DeviceSpec* device) {
+void read_host(Section& node, DeviceSpec* device) {
   const double launch =
       node.optional<double>("host_launch", 1,
                             "time that the node's CPUs take to launch a kernel, relative to those of an H100 node "
                             "(Xeon Platinum 8480); `workload.software.host.launch` is that of these");
   if (!std::isfinite(launch) || launch < 0 || launch > 100)
     return node.error("host_launch", fmt::format("invalid factor {}", launch), "between 0 and 100");
-  if (device != nullptr) device->host_launch = launch;
+  const ConfigValue* devices = node.value("devices");
+  const auto count = devices == nullptr ? std::nullopt : parse_whole_number(devices->scalar);
+  workload::HostMemory host = workload::read_host_memory(node, device == nullptr ? std::nullopt : device->pcie,
+                                                         std::max<std::int64_t>(1, count.value_or(1)));
+  if (device == nullptr) return;
+  device->host_launch = launch;
+  device->host = host;
 }
 
 DeviceSpec read_device(Section& section) {
@@ -147,7 +153,6 @@ DeviceSpec read_keys(Section& section, bool with_measured) {
       [&](Section& peak) {
         for (const Precision precision : kAllPrecisions)
           device.peaks[static_cast<std::size_t>(precision)] = peak.maybe<FlopRate>(name_of(precision), "dense peak");
-        device.nvfp4_peak = peak.maybe<FlopRate>("nvfp4", "dense peak of products of four-bit operands");
         const bool none = std::ranges::none_of(kAllPrecisions, [&](Precision p) { return peak.has(name_of(p)); });
         if (none) peak.error("", "a device needs the peak of at least one precision", "for example bf16: 312 TFLOP/s");
       });
@@ -178,7 +183,8 @@ DeviceSpec read_keys(Section& section, bool with_measured) {
     section.error("systolic", "a device has systolic arrays or multiprocessors",
                   "leave out systolic or streaming_multiprocessors");
   section.takes("architecture", device.architecture, architecture_names(),
-                "generation of the NVIDIA or AMD GPU; NCCL's choices and the default software depend on it");
+                "generation of the device; the library of collectives, its choices, and the default software depend on "
+                "it");
   section.defaulted_section("compute",
                             "what the best kernels reach on the device; the defaults are means of measured GPUs",
                             [&](Section& compute) {
@@ -190,7 +196,8 @@ DeviceSpec read_keys(Section& section, bool with_measured) {
                             });
   section.takes("power", device.power,
                 "power that the device takes at most (its TDP), which energy is counted by. Example: `400 W`");
-  network::read_device_links(section);  // for the node that the device is in
+  device.pcie = network::bandwidth_of(network::read_device_links(section).pcie);
+  device.host = workload::host_over(device.pcie);
   section.note("vendor", "a label for people; Orrery does not use it");
   section.sources();
   return device;

@@ -19,6 +19,7 @@
 #include "core/units.h"
 #include "system/devices/kernel_table.h"
 #include "workload/graph/job.h"
+#include "workload/training/options/offload.h"
 
 namespace orrery::system {
 
@@ -49,7 +50,6 @@ struct SystolicArrays {
 struct DeviceSpec {
   std::string name;
   std::array<std::optional<FlopRate>, kAllPrecisions.size()> peaks;  // dense, by Precision
-  std::optional<FlopRate> nvfp4_peak;                                // dense, of products alone
   Bytes memory_capacity{0};
   Bandwidth memory_bandwidth{1};
   Bytes cache{0};                               // that all multiprocessors share (L2); 0: not known
@@ -58,6 +58,8 @@ struct DeviceSpec {
   Architecture architecture = Architecture::kOther;
   ComputeSpec compute;
   double host_launch = 1;                  // of its node: time of its host to launch a kernel, relative to others
+  workload::HostMemory host;               // of its node
+  std::optional<Bandwidth> pcie;           // of its link to the host
   std::optional<SystolicArrays> systolic;  // which matrix products run on
   std::optional<Power> power;              // at most: of the whole board
   std::vector<KernelSample> measured;      // of kernels on it, which the times of operators are corrected by
@@ -78,7 +80,7 @@ Architecture oldest_architecture(std::span<const DeviceSpec> devices);
 // Reads a device section (a file in configs/devices, or inline).
 DeviceSpec read_device(Section& section);
 // Reads the keys of the host of a node, for its device, which has been read if there is one.
-void read_host_launch(Section& node, DeviceSpec* device);
+void read_host(Section& node, DeviceSpec* device);
 
 // Plain roofline: the longer of flops / peak and bytes / memory bandwidth.
 Duration roofline_time(Flops flops, Bytes bytes, FlopRate peak, Bandwidth memory_bandwidth);

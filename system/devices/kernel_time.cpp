@@ -32,8 +32,9 @@ double real(std::int64_t value) { return static_cast<double>(value); }
 
 // Bytes of an operand's value, with its share of a scale.
 double operand_size(Precision precision, workload::Scaling scaling) {
-  if (workload::format_of(precision, scaling) == OperandFormat::kNvfp4) return 0.5 + 1.0 / 16;
-  return real(size_of(precision).count());
+  constexpr std::int64_t kWhole = 32;  // values: whole blocks of all formats
+  const bool four_bits = workload::format_of(precision, scaling) == OperandFormat::kNvfp4;
+  return real(stored(four_bits ? Precision::kNvfp4 : precision, kWhole).count()) / kWhole;
 }
 
 double result_size(Precision precision) {
@@ -132,6 +133,16 @@ double attention_share(const workload::FlashAttention& attention, const KernelLi
   return is_of_products_only(attention.precision) ? kernels.attention.fp8 : kernels.attention.half;
 }
 
+double keys_of_tile(const workload::FlashAttention& attention, double tile) {
+  const double keys = real(attention.keys);
+  return attention.window == 0 ? keys : std::min(keys, real(attention.window) + tile);
+}
+
+double mean_keys_of_tile(const workload::FlashAttention& attention, double tile) {
+  const double of_tile = keys_of_tile(attention, tile), keys = real(attention.keys);
+  return attention.causal ? of_tile * (1 - real(attention.window) / (2 * keys)) : of_tile;
+}
+
 // A multiprocessor takes a tile of queries through all their keys. What all have to do is shared, but the last queries
 // of a sequence see the most keys; the fourth power joins the two.
 double kernel_time(const workload::FlashAttention& attention, const KernelLibrary& kernels,
@@ -141,9 +152,11 @@ double kernel_time(const workload::FlashAttention& attention, const KernelLibrar
   const double size = real(attention.head_size);
   const double rate = device.peak * attention_share(attention, kernels) / device.multiprocessors;
   const double pair = 4 * size / rate + seconds(own.softmax) / device.exponentials;
-  const double seen = attention.causal ? (keys + own.diagonal) / 2 : keys;
+  const double of_tile = keys_of_tile(attention, kQueryTile);
+  const double whole = attention.causal ? (keys + own.diagonal) / 2 : keys;
+  const double seen = attention.window == 0 ? whole : std::min(mean_keys_of_tile(attention, kQueryTile), whole);
   const double shared = batch * queries * seen * pair / device.multiprocessors;
-  const double longest = std::min(kQueryTile, queries) * keys * pair;
+  const double longest = std::min(kQueryTile, queries) * of_tile * pair;
   const double values = 2 * batch * size * (queries + keys / real(attention.group));
   const double computing = std::sqrt(std::sqrt(power4(shared) + power4(longest)));
   return seconds(own.launch) + computing + own.traffic * 2 * values / device.memory;

@@ -23,6 +23,11 @@ struct KernelDevice {
 // Time of a matrix product with launch and quantisation, in seconds. Sizes are positive.
 double kernel_time(const workload::Gemm& gemm, const workload::KernelLibrary& kernels, const KernelDevice& device);
 
+// Number of keys that a tile of queries goes through: those that any of its queries sees.
+double keys_of_tile(const workload::FlashAttention& attention, double tile);
+// The same on average over the tiles of a windowed sequence: under a causal mask those of its first window see a
+// triangle.
+double mean_keys_of_tile(const workload::FlashAttention& attention, double tile);
 // The share of the peak that the library's products of attention reach; 0: it has no such kernels.
 double attention_share(const workload::FlashAttention& attention, const workload::KernelLibrary& kernels);
 // Time of flash attention, forward, in seconds, if the library has kernels for it. Sizes are positive.

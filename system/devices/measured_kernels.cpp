@@ -26,7 +26,7 @@ std::optional<MeasuredKernels::Place> MeasuredKernels::place_of(const workload::
                  {log_of(gemm->m), log_of(gemm->n), log_of(gemm->k), log_of(gemm->batch)}};
   }
   if (const auto* attention = std::get_if<workload::FlashAttention>(&op)) {
-    const bool whole = attention->causal && attention->queries == attention->keys;
+    const bool whole = attention->causal && attention->queries == attention->keys && attention->window == 0;
     if (!whole || attention->queries <= 0 || attention->batch <= 0) return std::nullopt;
     return Place{{op.index(), attention->precision, workload::Scaling::kTensor, attention->head_size,
                   attention->backward ? 1 : 0, false},

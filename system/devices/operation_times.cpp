@@ -75,6 +75,10 @@ Duration OperationTimes::take(RankId rank, NodeId node, Time now) {
     case workload::NodeKind::kMemoryLoad:
     case workload::NodeKind::kMemoryStore:
       return timed_ ? memory_time(rank, node, now) : Duration::zero();
+    case workload::NodeKind::kCopyToHost:
+    case workload::NodeKind::kCopyToDevice:
+      return timed_ ? disturbed(rank, node, job_.graphs[graph].duration(node).value_or(Duration::zero()))
+                    : Duration::zero();
     default:
       return Duration::zero();
   }

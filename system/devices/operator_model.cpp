@@ -148,7 +148,7 @@ bool OperatorModel::computes(const KernelSample& sample) const {
   const auto* gemm = std::get_if<workload::Gemm>(op);
   if (gemm == nullptr) return false;
   const bool four_bits = rates_.kernels && gemm->scaling == workload::Scaling::kNvfp4;
-  return four_bits ? device_.nvfp4_peak.has_value() : device_.peak(gemm->precision).has_value();
+  return device_.peak(four_bits ? Precision::kNvfp4 : gemm->precision).has_value();
 }
 
 Duration OperatorModel::modelled(const workload::Operator& op) const {
@@ -183,9 +183,15 @@ double OperatorModel::peak(Precision precision) const {
       fmt::format("it computes in {}; or add peak.{} to the device", fmt::join(names, ", "), name_of(precision)));
 }
 
+double OperatorModel::low_precision_share(const workload::Gemm& gemm) const {
+  if (gemm.precision == Precision::kMxfp8) return rates_.mxfp8;
+  if (gemm.precision == Precision::kNvfp4) return rates_.nvfp4;
+  return gemm.stage == workload::ProductStage::kForward ? 1 : rates_.fp8;
+}
+
 double OperatorModel::gemm_rate(const workload::Gemm& gemm) const {
-  const double gradients = gemm.stage == workload::ProductStage::kForward ? 1 : rates_.fp8;
-  const double loss = is_of_products_only(gemm.precision) ? share(device_.compute.fp8) * gradients : rates_.bf16;
+  const double loss =
+      is_of_products_only(gemm.precision) ? share(device_.compute.fp8) * low_precision_share(gemm) : rates_.bf16;
   const double alignment = gemm.aligned ? 1 : kUnaligned;
   const Efficiency main_loop = gemm.precision == Precision::kFp32 ? device_.compute.fp32 : device_.compute.gemm;
   return peak(gemm.precision) * share(main_loop) * loss * alignment * rates_.gemm;
@@ -227,7 +233,7 @@ double OperatorModel::product_time(const workload::Gemm& gemm) const {
   const double loading = number(workload::bytes_of(gemm).count()) / memory_bandwidth_;
   if (device_.systolic) return overlapped(gemm, systolic_time(gemm), loading);
   const double rate = gemm_rate(gemm);
-  const double prologue = kPrologue / number(size_of(gemm.precision).count());
+  const double prologue = kPrologue * 8 / number(bits_of(gemm.precision));
   const double multiplied = number(gemm.k) * (gemm.winograd ? kWinograd : 1);
   if (device_.streaming_multiprocessors == 0) {
     const double products = number(gemm.batch) * number(gemm.m) * number(gemm.n);
@@ -254,10 +260,8 @@ KernelDevice OperatorModel::kernel_device(double peak) const {
 }
 
 double OperatorModel::library_peak(Precision precision, workload::Scaling scaling) const {
-  if (workload::format_of(precision, scaling) != workload::OperandFormat::kNvfp4) return peak(precision) * rates_.gemm;
-  if (device_.nvfp4_peak) return number(device_.nvfp4_peak->count()) * share(device_.compute.clock) * rates_.gemm;
-  throw InputError({}, fmt::format("device '{}' has no peak for nvfp4", printable(device_.name)),
-                   "add peak.nvfp4 to the device, or take another precision");
+  const bool four_bits = workload::format_of(precision, scaling) == workload::OperandFormat::kNvfp4;
+  return peak(four_bits ? Precision::kNvfp4 : precision) * rates_.gemm;
 }
 
 Duration OperatorModel::time_of(const workload::Gemm& gemm) const {
@@ -273,6 +277,15 @@ namespace {
 // FLOPs of one query and one key.
 double pair_work(const workload::FlashAttention& attention) {
   return number(attention.head_size) * (attention.backward ? 10 : 4);
+}
+
+// FLOPs of the kernel. Under a window a tile takes all the keys that any of its queries sees, and masks the others, but
+// never more than without a window.
+double computed_flops(const workload::FlashAttention& attention, Flops needed) {
+  if (attention.window == 0) return number(needed.count());
+  const double all = number(attention.keys) * (attention.causal ? 0.5 : 1);
+  return number(attention.batch) * number(attention.queries) * std::min(all, mean_keys_of_tile(attention, kQueryTile)) *
+         pair_work(attention);
 }
 
 }  // namespace
@@ -298,11 +311,11 @@ Duration OperatorModel::time_of(const workload::FlashAttention& attention) const
   const double loading = number(workload::bytes_of(attention).count()) / memory_bandwidth_;
   // A kernel takes as long at least as one tile of queries needs for all of its keys; those for fewer split the keys.
   const bool whole = number(attention.queries) >= kQueryTile;
-  const double tile = whole ? kQueryTile * number(attention.keys) * pair_work(attention) : 0;
+  const double tile = whole ? kQueryTile * keys_of_tile(attention, kQueryTile) * pair_work(attention) : 0;
   const double longest = tile * device_.streaming_multiprocessors / rate;
   const Duration own = attention.backward ? Duration::zero() : rates_.flash_launch;
   const Duration launch = std::max(device_.compute.gemm_launch, own);
-  return from_seconds(seconds(launch) + std::max({number(flops.count()) / rate, longest, loading}));
+  return from_seconds(seconds(launch) + std::max({computed_flops(attention, flops) / rate, longest, loading}));
 }
 
 Duration OperatorModel::time_of(const workload::ElementWise& op) const {

@@ -51,9 +51,10 @@ class OperatorModel final : public workload::OperatorTimes {
   Duration time_of(const workload::Gemm& gemm) const;
   Duration time_of(const workload::FlashAttention& attention) const;
   Duration time_of(const workload::ElementWise& op) const;
-  double peak(Precision precision) const;                 // at the clock that lasts, in FLOP/s
-  double gemm_rate(const workload::Gemm& gemm) const;     // in the main loop of a tile of 256 x 128, in FLOP/s
-  double product_time(const workload::Gemm& gemm) const;  // without the launch, in seconds
+  double peak(Precision precision) const;                        // at the clock that lasts, in FLOP/s
+  double low_precision_share(const workload::Gemm& gemm) const;  // of what two-byte operands reach of their peak
+  double gemm_rate(const workload::Gemm& gemm) const;            // in the main loop of a tile of 256 x 128, in FLOP/s
+  double product_time(const workload::Gemm& gemm) const;         // without the launch, in seconds
   double attention_rate(const workload::FlashAttention& attention) const;  // in FLOP/s
   KernelDevice kernel_device(double peak) const;
   double library_peak(Precision precision, workload::Scaling scaling) const;  // for kernels of the software's own

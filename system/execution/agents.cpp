@@ -101,6 +101,8 @@ void Agents::start(std::uint32_t number, NodeId node) {
     case workload::NodeKind::kCompute:
     case workload::NodeKind::kMemoryLoad:
     case workload::NodeKind::kMemoryStore:
+    case workload::NodeKind::kCopyToHost:
+    case workload::NodeKind::kCopyToDevice:
       return start_alone(number, node);
   }
 }

@@ -20,6 +20,9 @@ Stream stream_for(const workload::ExecutionGraph& graph, NodeId node, QueueScope
       return {kind, 0, false, true};
     case workload::NodeKind::kMemoryStore:
       return {workload::NodeKind::kMemoryLoad, 0, false, true};
+    case workload::NodeKind::kCopyToHost:
+    case workload::NodeKind::kCopyToDevice:
+      return {kind, 0, false, true};
     case workload::NodeKind::kCompute:
       return {kind, graph.stream(node), graph.stream(node) > 0, true};
     case workload::NodeKind::kCollective:

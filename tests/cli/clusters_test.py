@@ -16,7 +16,7 @@ def assumed_in(path):
     """The entries of `assumed` in a file, which stand on one line, and the names of the files that it takes in."""
     text = path.read_text()
     found = re.search(r"^assumed: \[(.*)\]", text, re.M)
-    parts = dict(re.findall(r"^ *(node|device|network|nvlink|pcie): ([\w.-]+)", text, re.M))
+    parts = dict(re.findall(r"^ *(node|device|network|nvlink|pcie|link): ([\w.-]+)", text, re.M))
     return [word.strip() for word in found.group(1).split(",")] if found else [], parts
 
 
@@ -30,7 +30,9 @@ def assumed_of(cluster):
         return {part: inner[part] for part in parts if part in inner}
 
     of_cluster = take("clusters", cluster, "cluster", ["node", "network"])
-    of_node = take("nodes", of_cluster["node"], "cluster.node", ["device"])
+    of_node = take("nodes", of_cluster["node"], "cluster.node", ["device", "link"])
+    if "link" in of_node:
+        take("links", of_node["link"], "cluster.node.fabric.link", [])
     links = take("devices", of_node["device"], "cluster.node.device", ["nvlink", "pcie"])
     for key, name in links.items():
         take("links", name, f"cluster.node.device.{key}", [])

@@ -32,6 +32,14 @@ workload:
 cluster: dgx-a100
 nodes: 1
 """
+# Each exchange between context-parallel ranks, within a node and over two.
+CONTEXT = "context-parallel.yaml"
+CONTEXT_KINDS = [["workload.parallel.context_kind=all-gather"], ["workload.parallel.context_kind=all-to-all"],
+                 ["workload.parallel.context_balance=contiguous"], ["workload.loss.chunks=4"],
+                 ["nodes=2", "workload.parallel.context=16"],
+                 ["nodes=2", "workload.parallel.context=16", "workload.parallel.context_kind=all-to-all+ring"],
+                 ["nodes=4", "workload.parallel.context=16", "workload.parallel.tensor=2",
+                  "workload.parallel.context_kind=all-to-all+ring", "workload.parallel.context_inner=2"]]
 ABOUT_FOLDING = ("rank_classes", "link_classes", "breakdown")
 
 
@@ -103,6 +111,8 @@ def main():
                     continue  # timed by NCCL's library only, which has no chunks
                 check_experiment(program, checks, str(study), SMALLER.get(study.name, []) + settings, folder,
                                  verify=not settings)
+        for settings in CONTEXT_KINDS:
+            check_experiment(program, checks, str(SOURCE / "configs" / "studies" / CONTEXT), settings, folder)
         refused = Path(folder) / "refused-on-the-way.yaml"
         refused.write_text(REFUSED_ON_THE_WAY)
         check_experiment(program, checks, str(refused), [], folder)

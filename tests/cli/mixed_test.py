@@ -12,7 +12,8 @@ from orrery_program import Checks, Program, scratch_folder
 
 COUNT, SEED = 24, 1
 WAYS = {"folded": [], "unfolded": ["--no-fold"], "step by step": ["--no-fast-forward"]}
-SCHEDULES = ["gpipe", "1f1b", "1f1b-interleaved, virtual_stages: 2", "zero-bubble", "pipedream", "dualpipe", "dualpipev"]
+SCHEDULES = ["gpipe", "1f1b", "1f1b-interleaved, virtual_stages: 2", "zero-bubble", "pipedream", "dualpipe", "dualpipev",
+             "zb-h2", "zb-v", "1f1b-interleaved, virtual_stages: 2, group: 4"]
 CLUSTERS = {"dgx-a100": 8, "dgx-h100": 8, "dgx-1v": 8, "dgx-2": 16, "dgx-b200": 8, "gcp-a3-mega": 8, "mi300x-8": 8, "a100-pcie": 8}
 
 

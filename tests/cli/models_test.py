@@ -70,7 +70,7 @@ PUBLISHED = {
     "DeepSeek-V3": (DEEPSEEK, 671_026_404_352),
     "gpt-oss 20B": (like(LLAMA, model_type="gpt_oss", hidden_size=2880, num_hidden_layers=24, num_attention_heads=64,
                          head_dim=64, intermediate_size=2880, num_local_experts=32, num_experts_per_tok=4,
-                         vocab_size=201088, attention_bias=True), 20_914_757_184),
+                         vocab_size=201088, attention_bias=True, mlp_bias=True), 20_914_757_184),
 }
 # Norms of queries and keys, biases of queries, keys and values, positions that are no tokens, gates of a shared expert.
 TOLERANCE = 3e-4
@@ -182,44 +182,47 @@ def check_wrong(program, checks, folder):
         checks.check(done.code == 2 and not done.broken and message in done.stderr, f"{name} with {changes}", done.stderr)
 
 
-# What a config.json has that no key of a model stands for: changes, and what is said of it. FLOPs of a token are six for
-# each weight that it passes and 12 * heads * head_dim for each key that it sees in a layer, forward and backward. gpt-oss
+# What a config.json has that Orrery reads as a window, or leaves out: changes, and what is said of it. FLOPs of a token are six
+# for each weight that it passes and 12 * heads * head_dim for each key that it sees in a layer, forward and backward. gpt-oss
 # 20B: 24 layers with 64 heads of 64 see 131,072 keys: 155 GFLOP, beside 21.6 of weights; half of the layers with a window
-# of 128 leave 77.3 + 0.08. Mistral 7B: 32 layers, 32 heads of 128, 32,768 keys: 51.5 of 94.2, an eighth of it with 4,096.
-# Gemma 3 4B: 34 layers, 8 heads of 256: 110 of 133; five of 34 layers see all, 29 see 1,024.
+# of 128 leave 77.3 + 0.08 + 21.6. Mistral 7B: 32 layers, 32 heads of 128, 32,768 keys: 51.5 of 94.2, an eighth of it with
+# 4,096. Gemma 3 4B: 34 layers, 8 heads of 256: 110 of 133; five of 34 layers see all, 29 see 1,024.
 GEMMA3 = {"model_type": "gemma3_text", "hidden_size": 2560, "num_hidden_layers": 34, "num_attention_heads": 8,
           "num_key_value_heads": 4, "head_dim": 256, "intermediate_size": 10240, "vocab_size": 262208,
           "max_position_embeddings": 131072, "sliding_window": 1024, "sliding_window_pattern": 6}
 MISTRAL = like(LLAMA, model_type="mistral", vocab_size=32000, max_position_embeddings=32768, sliding_window=4096)
 GPT_OSS = like(PUBLISHED["gpt-oss 20B"][0], sliding_window=128)
-LEFT_OUT = [
-    (GPT_OSS, {"layer_types": ["sliding_attention", "full_attention"] * 12},
-     "sliding_window 128 of sequence 131072 is not modelled: with full attention in 12 of 24 layers a token takes 176 GFLOP, "
-     "with the window 99"),
-    (GPT_OSS, {}, "in 12 of 24 layers a token takes 176 GFLOP, with the window 99"),
-    (GEMMA3, {}, "in 29 of 34 layers a token takes 133 GFLOP, with the window 40"),
-    (MISTRAL, {}, "in 32 of 32 layers a token takes 94.2 GFLOP, with the window 49.1"),
-    (MISTRAL, {"sequence": 4096}, None),
-    (MISTRAL, {"sliding_window": None}, None),
+WINDOWED = [
+    (GPT_OSS, {"layer_types": ["sliding_attention", "full_attention"] * 12}, 99.0e9),
+    (GPT_OSS, {}, 99.0e9),
+    (GPT_OSS, {"layer_types": ["full_attention", "sliding_attention"] * 12}, 99.0e9),
+    (GPT_OSS, {"layer_types": ["full_attention"] * 24}, 176e9),
+    (GEMMA3, {}, 40.0e9),
+    (MISTRAL, {}, 49.1e9),
+    (MISTRAL, {"sliding_window": None}, 94.2e9),
+    # An eighth of the 24 layers that see 4,096 keys, all of the 8 others: 42.7 + 51.5 * (24 / 8 + 8) / 32.
+    (MISTRAL, {"sliding_window_pattern": "LLLG"}, 60.4e9),
     (QWEN3, {"sliding_window": 4096, "use_sliding_window": False}, None),
     (QWEN3, {"sliding_window": 4096}, None),
-    (QWEN3, {"sliding_window": 4096, "use_sliding_window": True, "max_window_layers": 30}, "in 6 of 36 layers"),
-    (MISTRAL, {"sliding_window_pattern": "LLLG"}, "in 24 of 32 layers"),
-    (LLAMA, {"attention_chunk_size": 8192}, "attention_chunk_size 8192 of sequence 131072 is not modelled"),
-    (DEEPSEEK, {"index_topk": 2048, "index_n_heads": 64, "index_head_dim": 128}, "index_topk 2048 of sequence 163840"),
-    (LLAMA, {"use_qk_norm": True}, "use_qk_norm is not modelled: norms of queries and keys, 8.19 K of 8.03 B parameters"),
+]
+LEFT_OUT = [
     (LLAMA, {"use_parallel_residual": True}, "use_parallel_residual is not modelled"),
-    (LLAMA, {"sequenc": 4096, "attn_kind": "x"}, "not read, and not known to change nothing: sequenc, attn_kind"),
-    (LLAMA, {"sequenc": 4096}, "did you mean 'sequence' for 'sequenc'?"),
+    # 36 layers of 32 + 2 * 8 heads of 128.
+    (QWEN3, {"attention_bias": True}, "attention_bias: biases of queries, keys and values alone are not modelled, 221 K of 8.19 B"),
+    # 34 layers with two more norms of 2560.
+    (GEMMA3, {}, "norms behind attention and MLP are not modelled, 174 K of 3.88 B"),
     (LLAMA, {"bos_token_id": 1, "attention_dropout": 0.1, "rope_scaling": {"factor": 8.0}, "use_cache": True}, None),
+    (LLAMA, {"temperature": 0.6, "sparse_thing": False, "some_factor": 0.5, "another": None, "a_list": []}, None),
 ]
 TEXT = {key: value for key, value in QWEN3.items() if key not in ("model_type", "architectures")}
 # Models under names that nobody here knows, by their keys: the parameters they have, and what is said.
 BY_KEYS = [
-    ({"model_type": "qwen3_vl", "text_config": like(QWEN3, model_type="qwen3_vl_text"),
+    ({"model_type": "new_vl", "text_config": like(QWEN3, model_type="new_vl_text"),
       "vision_config": {"hidden_size": 1152, "depth": 27, "intermediate_size": 4304}}, 8_190_735_360,
-     ["unknown architecture 'qwen3_vl_text': read by its keys as a transformer with grouped-query attention, a gated MLP",
+     ["unknown architecture 'new_vl_text': read by its keys as a transformer with grouped-query attention, a gated MLP",
       "'vision_config', of about 411 M parameters, is left out"]),  # 27 * (4 * 1152^2 + 2 * 1152 * 4304)
+    ({"model_type": "new_vl", "text_config": TEXT, "patch_merge": 2}, 8_190_735_360,
+     ["only the language model is taken, from 'text_config'", "beside the language model, and not read: patch_merge"]),
     ({"model_type": "new_vl", "text_config": TEXT}, 8_190_735_360, ["unknown architecture 'new_vl': read by its keys"]),
     (TEXT, 8_190_735_360, ["a config.json without 'model_type': read by its keys"]),
     (like(PUBLISHED["Qwen3 30B-A3B"][0], model_type="new_moe"), 30_532_122_624, ["a gated MLP, experts and rotary positions"]),
@@ -229,19 +232,22 @@ BY_KEYS = [
 ]
 # What would be another model: an error that names the key.
 REFUSED = [
-    (QWEN3, {"model_type": "qwen3_next", "linear_num_key_heads": 16}, "'linear_num_key_heads' stands for linear attention"),
-    (QWEN3, {"layer_types": ["linear_attention"] * 36}, "layer_types: Orrery does not model layers of 'linear_attention'"),
+    (QWEN3, {"linear_num_key_heads": 16}, "'linear_num_key_heads' stands for linear attention, and no key says which layers are"),
+    (QWEN3, {"layer_types": ["linear_attention"] * 36}, "'linear_num_key_heads' is missing"),
+    (QWEN3, {"layer_types": ["conv"] * 36}, "layer_types: Orrery does not model layers of 'conv'"),
     (QWEN3, {"layer_types": ["full_attention"] * 12}, "layer_types has the types of 12 of 36 layers"),
-    (QWEN3, {"mamba_d_state": 128}, "'mamba_d_state' stands for state-space layers"),
+    (QWEN3, {"mamba_d_state": 128}, "'mamba_d_state' stands for state-space layers, and no key says which layers are"),
     (QWEN3, {"is_encoder_decoder": True}, "'is_encoder_decoder' stands for an encoder with a decoder"),
     (QWEN3, {"model_type": "x", "hidden_act": "gelu_pytorch_tanh"}, "its activation does not say whether the MLP is gated"),
     ({"model_type": "mamba", "hidden_size": 1024}, {}, "num_hidden_layers, num_attention_heads, intermediate_size, vocab_size, "
      "max_position_embeddings are missing"),
-    (QWEN3, {"model_type": "x", "moe_layer_freq": [0, 1] * 18, "num_experts": 8, "num_experts_per_tok": 2},
-     "'moe_layer_freq' mixes dense layers and layers with experts"),
+    (LLAMA, {"sequenc": 4096, "attn_kind": "x"}, "not read, and not known to change nothing: sequenc, attn_kind"),
+    (LLAMA, {"sequenc": 4096}, "did you mean 'sequence' for 'sequenc'?"),
+    (LLAMA, {"new_parts": 4}, "not read, and not known to change nothing: new_parts"),
+    (PUBLISHED["Qwen1.5 MoE A2.7B"][0], {"shared_expert_intermediate_size": 5000},
+     "a shared expert of width 5000 is no multiple of an expert's 1408"),
+    (LLAMA, {"intermediate_size": [14336] * 31 + [8192]}, "intermediate_size: layers have different ones"),
 ]
-
-
 def check_left_out(program, checks, folder):
     """What is not modelled is said with its size, and what changes nothing is not said."""
     for base, changes, message in LEFT_OUT:
@@ -250,6 +256,16 @@ def check_left_out(program, checks, folder):
         said = [line for line in done.stderr.splitlines() if "warning: " in line and "training may take" not in line]
         right = any(message in line for line in done.stderr.splitlines()) if message else not said
         checks.check(done.code == 0 and right, f"{base['model_type']} with {changes}: {message}", done.stderr)
+
+
+def check_windows(program, checks, folder):
+    """Windows change the FLOPs of a token, by which layers have one."""
+    for base, changes, flops in WINDOWED:
+        (folder / "config.json").write_text(json.dumps(like(base, **changes)))
+        document = show(program, checks, folder, "config.json")
+        found = document.get("flops_per_token", 0)
+        whole = flops is None or math.isclose(found, flops, rel_tol=0.005)
+        checks.check(whole, f"{base['model_type']} with {changes}: its FLOPs", f"{found}, {flops}")
 
 
 def check_by_keys(program, checks, folder):
@@ -317,7 +333,7 @@ def main():
     program, checks = Program(sys.argv[1]), Checks()
     with scratch_folder() as name:
         folder = type(SOURCE)(name)
-        for check in (check_published, check_as_workload, check_required, check_wrong, check_left_out, check_by_keys, check_refused,
+        for check in (check_published, check_as_workload, check_required, check_wrong, check_left_out, check_windows, check_by_keys, check_refused,
                       check_sequence_hint, check_plans):
             check(program, checks, folder)
     return checks.exit_code()

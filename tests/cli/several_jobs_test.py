@@ -188,9 +188,17 @@ def check_unpacked(program, checks, folder):
     checks.check(words not in said[0] and words in said[1], "groups that reach over nodes for want of packing", said)
 
 
+def check_compared(program, checks, folder):
+    """Published runs are of one job: no error of the ratio of two times of several is known, which is said."""
+    (folder / "job.yaml").write_text(experiment({"a": MODEL, "b": MODEL}))
+    outcome = program.run(["compare", "job.yaml", "--vs", "cluster.node.nics.bandwidth*=0.5"], folder)
+    checks.check("no error of the ratio is given: no published run has 'jobs' so" in " ".join(outcome.stdout.split()),
+                 "no error of the ratio of several jobs", outcome.stdout + outcome.stderr)
+
+
 def main():
     program, checks = Program(sys.argv[1]), Checks()
-    for check in (check_placements, check_ends, check_three, check_mixed, check_unpacked):
+    for check in (check_placements, check_ends, check_three, check_mixed, check_unpacked, check_compared):
         with scratch_folder() as folder:
             check(program, checks, Path(folder))
     return checks.exit_code()

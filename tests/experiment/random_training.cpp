@@ -65,7 +65,9 @@ workload::Parallelism random_parallelism(Dice& dice) {
   parallel.sequence = dice.chance(2);
   parallel.zero = dice.one_of<std::int64_t>({0, 0, 1, 2, 3});
   parallel.shard = dice.one_of<std::int64_t>({0, 0, 0, 2});
-  parallel.context_kind = dice.one_of({workload::ContextKind::kRing, workload::ContextKind::kAllGather});
+  parallel.context_kind = dice.one_of({workload::ContextKind::kRing, workload::ContextKind::kAllGather,
+                                       workload::ContextKind::kAllToAll, workload::ContextKind::kAllToAllRing});
+  parallel.node_devices = dice.one_of<std::int64_t>({2, 4, 8});
   if (dice.chance(6)) {
     parallel = {};
     parallel.degrees[static_cast<std::size_t>(workload::ParallelDimension::kData)] = small();
@@ -113,10 +115,39 @@ void overlap_passes(Dice& dice, workload::TrainingSpec& training) {
   }
   training.schedule = dice.one_of({workload::ScheduleKind::kDualPipe, workload::ScheduleKind::kDualPipeV});
   training.parallel.both_ways = training.schedule == workload::ScheduleKind::kDualPipe;
-  training.virtual_stages = 1;
+  training.virtual_stages = 1, training.schedule_group = 0;
   training.pipeline_layers.clear();
   const std::int64_t micro_batches = 2 * training.parallel.pipeline() + dice.one_of<std::int64_t>({0, 2});
   training.global_batch = micro_batches * training.micro_batch * training.parallel.data();
+}
+
+// Capacities, padding and copies of experts.
+void choose_experts(Dice& dice, workload::TrainingSpec& training) {
+  workload::ExpertSpec& experts = training.experts;
+  if (dice.chance(3)) experts.row_multiple = 16;
+  if (training.parallel.expert_skew > 0) {
+    if (dice.chance(3)) experts.capacity = 1.5;
+    if (training.parallel.expert > 1 && dice.chance(3)) experts.redundant = training.parallel.expert;
+  } else if (dice.chance(3)) {
+    experts.capacity = dice.one_of({0.75, 1.25});
+    experts.pads = experts.capacity > 1 || dice.chance(2);
+  }
+}
+
+// Parts of layers that are computed again.
+workload::RecomputeModules random_modules(Dice& dice, const workload::TransformerSpec& model) {
+  workload::RecomputeModules modules;
+  modules.norm = dice.chance(3);
+  modules.core = dice.chance(2);
+  modules.up_projection = model.latent && dice.chance(2);
+  modules.activation = dice.chance(3);
+  modules.fp8_inputs = modules.activation && dice.chance(2);
+  modules.perceptron = (model.experts == 0 || model.dense_layers > 0) && dice.chance(3);
+  if (model.experts == 0) return modules;
+  modules.experts = dice.chance(3);
+  modules.expert_activation = !modules.experts && !modules.activation && dice.chance(2);
+  modules.shared_experts = !modules.experts && model.shared_experts > 0 && dice.chance(2);
+  return modules;
 }
 
 }  // namespace
@@ -128,7 +159,8 @@ workload::TrainingSpec random_training(std::mt19937_64& random) {
   training.software = random_software(dice);
   training.schedule = dice.one_of({workload::ScheduleKind::kGpipe, workload::ScheduleKind::kOneForwardOneBackward,
                                    workload::ScheduleKind::kInterleaved, workload::ScheduleKind::kZeroBubble,
-                                   workload::ScheduleKind::kPipedream});
+                                   workload::ScheduleKind::kPipedream, workload::ScheduleKind::kZeroBubbleH2,
+                                   workload::ScheduleKind::kZeroBubbleV});
   const workload::TransformerSpec model = random_transformer(dice);
   training.model.sizes = model;
   if (dice.chance(10))
@@ -153,13 +185,12 @@ workload::TrainingSpec random_training(std::mt19937_64& random) {
     }
     if (training.schedule == workload::ScheduleKind::kInterleaved && training.parallel.pipeline() > 1)
       training.virtual_stages = dice.one_of<std::int64_t>({1, 2});
-    if (dice.chance(3))
-      training.pipeline_layers =
-          random_layers(dice, model.layers, training.parallel.pipeline() * training.virtual_stages);
+    if (dice.chance(3)) training.pipeline_layers = random_layers(dice, model.layers, training.model_stages());
   }
   training.micro_batch = dice.one_of<std::int64_t>({1, 1, 2});
   const std::int64_t micro_batches = dice.one_of<std::int64_t>({1, 2, training.parallel.pipeline(), 4});
   training.global_batch = micro_batches * training.micro_batch * training.parallel.data();
+  if (training.virtual_stages > 1 && dice.chance(2)) training.schedule_group = micro_batches;
   training.iterations = dice.one_of<std::int64_t>({1, 1, 2});
   training.initial_broadcast = dice.chance(4);
   if (dice.chance(4))
@@ -175,6 +206,11 @@ workload::TrainingSpec random_training(std::mt19937_64& random) {
   training.precision = dice.one_of({Precision::kBf16, Precision::kFp8, Precision::kFp32});
   if (training.transformer() != nullptr && dice.chance(4)) overlap_passes(dice, training);
   training.parallel.expert_tensor = training.transformer() != nullptr ? dice.one_of<std::int64_t>({0, 0, 1}) : 0;
+  if (const workload::TransformerSpec* chosen = training.transformer()) {
+    if (training.recompute != workload::Recompute::kFull && dice.chance(3))
+      training.recompute_modules = random_modules(dice, *chosen);
+    if (chosen->experts > 0) choose_experts(dice, training);
+  }
   return training;
 }
 

@@ -127,19 +127,23 @@ TEST_CASE("a zero-bubble schedule is faster than 1f1b") {
         const Duration ideal = time_of(bare_layers(model, 2)) * micro_batches;
         const Duration plain =
             time_of(pipelined(model, 2 * stages, stages, micro_batches, ScheduleKind::kOneForwardOneBackward));
-        const Duration apart = time_of(pipelined(model, 2 * stages, stages, micro_batches, ScheduleKind::kZeroBubble));
-        CHECK(apart >= ideal);
-        if (stages == 1)
-          CHECK(apart == ideal);
-        else
-          CHECK(apart < plain);
+        for (const ScheduleKind schedule :
+             {ScheduleKind::kZeroBubble, ScheduleKind::kZeroBubbleH2, ScheduleKind::kZeroBubbleV}) {
+          const Duration apart = time_of(pipelined(model, 2 * stages, stages, micro_batches, schedule));
+          CHECK(apart >= ideal);
+          if (stages == 1)
+            CHECK(apart == ideal);
+          else
+            CHECK(apart < plain);
+        }
       }
 }
 
 TEST_CASE("full recomputation adds exactly one forward pass of the layers") {
   for (const TransformerSpec& model : models())
-    for (const ScheduleKind schedule : {ScheduleKind::kGpipe, ScheduleKind::kOneForwardOneBackward,
-                                        ScheduleKind::kInterleaved, ScheduleKind::kZeroBubble})
+    for (const ScheduleKind schedule :
+         {ScheduleKind::kGpipe, ScheduleKind::kOneForwardOneBackward, ScheduleKind::kInterleaved,
+          ScheduleKind::kZeroBubble, ScheduleKind::kZeroBubbleH2, ScheduleKind::kZeroBubbleV})
       for (const std::int64_t context : {1, 4}) {
         TrainingSpec training = small_training(model);
         degree(training, ParallelDimension::kPipeline) = 2;

@@ -26,9 +26,9 @@ std::string text_of(const TrainingSpec& t) {
   const Parallelism& p = t.parallel;
   std::string text = fmt::format(
       "tensor {} context {} ({}) data {} pipeline {} expert {} skew {} sequence {} zero {} shard {} servers {}{}\n",
-      p.tensor(), p.context(), p.context_kind == ContextKind::kRing ? "ring" : "all-gather", p.data(), p.pipeline(),
-      p.expert, p.expert_skew, p.sequence, p.zero, p.shard,
-      p.exchange == ExchangeKind::kParameterServer ? p.servers : 0, p.asynchronous ? " asynchronous" : "");
+      p.tensor(), p.context(), static_cast<int>(p.context_kind), p.data(), p.pipeline(), p.expert, p.expert_skew,
+      p.sequence, p.zero, p.shard, p.exchange == ExchangeKind::kParameterServer ? p.servers : 0,
+      p.asynchronous ? " asynchronous" : "");
   text += fmt::format("{} chunks {} layers [{}] batch {} micro {} iterations {} recompute {} precision {}\n",
                       name_of(t.schedule), t.virtual_stages, fmt::join(t.layers_of_stages(), ","), t.global_batch,
                       t.micro_batch, t.iterations, static_cast<int>(t.recompute), name_of(t.precision));
@@ -40,6 +40,11 @@ std::string text_of(const TrainingSpec& t) {
     text += fmt::format("hidden {} layers {} heads {}/{} experts {} shared {} dense {} latent {} vocab {} tied {}\n",
                         m->hidden, m->layers, m->heads, m->kv_heads, m->experts, m->shared_experts, m->dense_layers,
                         m->latent.has_value(), m->vocab, m->tied_embeddings);
+  text += fmt::format("capacity {} padded {} redundant {} rows {} again [", t.experts.capacity, t.experts.pads,
+                      t.experts.redundant, t.experts.row_multiple);
+  for (const RecomputeWord& word : kRecomputeWords)
+    if (t.recompute_modules.*word.module) text += fmt::format(" {}", word.word);
+  text += " ]\n";
   return text;
 }
 
@@ -65,7 +70,7 @@ Bytes peak_of(const std::vector<MemoryChange>& changes) {
   return Bytes(peak);
 }
 
-void check_memory(const TrainingJob& made) {
+void check_memory(const TrainingJob& made, bool has_matrices = false) {
   REQUIRE(made.facts.memory.size() == made.job.graphs.size());
   for (std::size_t graph = 0; graph < made.job.graphs.size(); ++graph) {
     const ProgramMemory& memory = made.facts.memory[graph];
@@ -79,7 +84,11 @@ void check_memory(const TrainingJob& made) {
     }
     CHECK(now == 0);
     CHECK(least == 0);
-    CHECK(memory.need[MemoryUse::kActivations] == peak_of(memory.changes));
+    // Whole matrices may need more during the step.
+    if (has_matrices)
+      CHECK(memory.need[MemoryUse::kActivations] >= peak_of(memory.changes));
+    else
+      CHECK(memory.need[MemoryUse::kActivations] == peak_of(memory.changes));
     CHECK(memory.need.total() >= memory.need.standing());
   }
 }
@@ -162,13 +171,53 @@ TEST_CASE("random training jobs that are allowed run, fold and survive being wri
   CHECK(std::ranges::min(zeros) > 150);
 }
 
+TEST_CASE("random training jobs with other optimizers and with states and activations on hosts fold") {
+  constexpr std::int64_t kMostRanks = 24;
+  std::mt19937_64 random(31);
+  const auto below = [&](std::uint64_t count) { return random() % count; };
+  std::array<int, 4> modes{};
+  int offloaded = 0;
+  for (int allowed = 0; allowed < 300;) {
+    TrainingSpec training = random_training(random);
+    OptimizerSpec& optimizer = training.optimizer;
+    optimizer.moments = {static_cast<std::int64_t>(below(3)), Bytes(1 + static_cast<std::int64_t>(below(4))),
+                         below(2) == 0 ? 0 : 256};
+    optimizer.masters = below(2) == 0;
+    if (below(2) == 0) optimizer.matrices.emplace().mode = static_cast<MatrixMode>(below(4));
+    training.offload.states = static_cast<double>(below(3)) / 2;
+    training.offload.on_host = below(2) == 0;
+    training.offload.activations = static_cast<double>(below(3)) / 2;
+    training.offload.host = {Bandwidth(2'000'000'000), Bandwidth(1'000'000'000), Bandwidth(3'000'000'000), {}};
+    Diagnostics problems;
+    check_training(training, kMostRanks, problems);
+    if (problems.has_errors()) {
+      CHECK(std::ranges::none_of(problems.problems(), [](const Problem& p) { return p.hint.empty(); }));
+      continue;
+    }
+    ++allowed;
+    INFO(text_of(training));
+    const TrainingJob made = generate_job(training, FakeTimes());
+    check_memory(made, optimizer.matrices.has_value());
+    check_kernels(made);
+    const auto devices = static_cast<std::uint32_t>(std::max<std::size_t>(2, made.job.ranks.size()));
+    const Fabric fabric =
+        one_dimension(allowed % 2 == 0 ? "switch" : "ring", devices, Bandwidth(25'000'000'000), Duration(700'000));
+    fold_and_compare(made.job, fabric, {}, allowed % 3 == 0 ? NetworkModel::kFlow : NetworkModel::kAlphaBeta);
+    check_compute(made.job, simulate(made.job, fabric));
+    if (optimizer.matrices) ++modes[static_cast<std::size_t>(optimizer.matrices->mode)];
+    if (training.offload.any()) ++offloaded;
+  }
+  CHECK(std::ranges::min(modes) > 10);
+  CHECK(offloaded > 50);
+}
+
 // Where messages share nothing and take no latency, so that what runs beside the computation takes nobody's bandwidth
 // and many small messages no longer than a large one. Where they do share, an exchange of gradients beside the
 // pipeline's sends can delay these, and the step with them: with links shared fairly up to 15 % of these small jobs.
 TEST_CASE(
     "exchanges beside the computation make no step longer, but for parameters in a pipeline without interleaving") {
   std::mt19937_64 random(29);
-  double worst = 0;
+  double worst = 0, worst_split = 0;
   for (int allowed = 0; allowed < 900;) {
     TrainingSpec training = random_training(random);
     training.parallel.zero = 1 + allowed % 2;
@@ -194,9 +243,13 @@ TEST_CASE(
     // stages gather at once. Megatron-Core does the same.
     if (training.parallel.pipeline() == 1 || training.virtual_stages > 1)
       CHECK(all <= gradients * 1.0005);
+    else if (workload::splits_all(training.schedule))
+      worst_split = std::max(worst_split, all / gradients);
     else
       worst = std::max(worst, all / gradients);
   }
   CHECK(worst > 1.01);
-  CHECK(worst < 1.1);
+  CHECK(worst < 1.15);
+  // The first passes of these schedules wait for one another's stages with less between them to hide it.
+  CHECK(worst_split < 1.3);
 }

@@ -7,8 +7,8 @@
 #include "tests/system/small_jobs.h"
 #include "tests/workload/traces/same_job.h"
 #include "tests/workload/traces/trace_builder.h"
-#include "workload/traces/load_job.h"
 #include "workload/tools/writer.h"
+#include "workload/traces/load_job.h"
 
 using namespace orrery;
 using namespace orrery::network;

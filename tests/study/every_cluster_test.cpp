@@ -26,6 +26,7 @@ std::vector<std::string> settings_of(const std::string& cluster) {
   // Enough of a pod to go round in every dimension.
   if (cluster == "tpu-v3-pod" || cluster == "tpu-v5e-pod" || cluster == "tpu-v6e-pod") add("16", "[4, 4]", "4");
   if (cluster == "tpu-v4-pod" || cluster == "tpu-v5p-pod") add("32", "[2, 4, 4]", "8");
+  if (cluster == "tpu-v7-pod") add("32", "[2, 4, 4]", "16");
   return settings;
 }
 

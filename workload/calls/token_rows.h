@@ -9,8 +9,8 @@
 
 namespace orrery::workload {
 
-// Returns the bytes of `rows` tokens of `hidden` values; of a precision of products only, each 128 values share a scale
-// of 4 bytes (DeepSeek-V3).
+// Returns the bytes of `rows` tokens of `hidden` values. Each 128 values of fp8 and int8 share a scale of 4 bytes
+// (DeepSeek-V3); mxfp8 and nvfp4 come with the scales of their format.
 Bytes token_rows(std::int64_t rows, std::int64_t hidden, Precision precision);
 
 }  // namespace orrery::workload

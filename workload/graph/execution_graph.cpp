@@ -18,7 +18,8 @@ std::size_t bytes_of(const std::vector<Element>& column) {
 
 std::string_view name_of(NodeKind kind) {
   constexpr std::array<std::string_view, kNodeKindCount> kNames = {
-      "free", "host compute", "compute", "memory load", "memory store", "collective", "send", "receive"};
+      "free",       "host compute", "compute", "memory load",  "memory store",
+      "collective", "send",         "receive", "copy to host", "copy to device"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

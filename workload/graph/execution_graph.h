@@ -30,9 +30,11 @@ enum class NodeKind : std::uint8_t {
   kCollective,
   kSend,
   kReceive,
+  kCopyToHost,    // from the device to its host's memory, by a copy engine; always timed
+  kCopyToDevice,  // back, by another
 };
 
-inline constexpr std::size_t kNodeKindCount = 8;
+inline constexpr std::size_t kNodeKindCount = 10;
 
 // "free", "host compute", "compute", "memory load", ...
 std::string_view name_of(NodeKind kind);
@@ -41,6 +43,9 @@ std::string_view name_of(NodeKind kind);
 bool is_on_device(NodeKind kind);
 
 inline constexpr bool is_transfer(NodeKind kind) { return kind == NodeKind::kSend || kind == NodeKind::kReceive; }
+inline constexpr bool is_host_copy(NodeKind kind) {
+  return kind == NodeKind::kCopyToHost || kind == NodeKind::kCopyToDevice;
+}
 inline constexpr bool is_communication(NodeKind kind) { return kind == NodeKind::kCollective || is_transfer(kind); }
 
 // Largest size of a message or of a node's tensors: 1 EiB, so that products with a few ranks fit 64 bits. Whoever reads
@@ -221,7 +226,7 @@ class ExecutionGraph {
   std::vector<NodeId> synchronisations_;
   std::vector<Duration> host_before_;  // empty: the host takes no time
   Duration host_ahead_{};
-  std::uint32_t initial_synchronisations_ = 0;  // before the first computation
+  std::uint32_t initial_synchronisations_ = 0;   // before the first computation
   std::vector<std::uint32_t> processor_bounds_;  // 0: not known; else 1 more than the share; empty: none is known
 
   std::uint64_t hash_ = 0;

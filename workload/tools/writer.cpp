@@ -74,7 +74,8 @@ void add_tag(chakra::Node& node, std::int64_t tag) {
 // By NodeKind.
 constexpr std::array<chakra::NodeType, kNodeKindCount> kTypes = {
     chakra::COMP_NODE,      chakra::COMP_NODE,      chakra::COMP_NODE,      chakra::MEM_LOAD_NODE,
-    chakra::MEM_STORE_NODE, chakra::COMM_COLL_NODE, chakra::COMM_SEND_NODE, chakra::COMM_RECV_NODE};
+    chakra::MEM_STORE_NODE, chakra::COMM_COLL_NODE, chakra::COMM_SEND_NODE, chakra::COMM_RECV_NODE,
+    chakra::MEM_STORE_NODE, chakra::MEM_LOAD_NODE};
 
 // Decimal, above 0, without leading zeros, and an int: what ASTRA-sim reads a group's name as.
 bool is_group_number(std::string_view name) {
@@ -128,7 +129,7 @@ void fill(const ExecutionGraph& graph, NodeId id, chakra::Node& node) {
   attribute(node, "is_cpu_op").set_bool_val(on_host);
   if (graph.stream(id) != 0) attribute(node, "stream").set_int64_val(graph.stream(id));
   if (on_host || kind == NodeKind::kCompute) return add_compute(graph, id, node);
-  if (kind == NodeKind::kMemoryLoad || kind == NodeKind::kMemoryStore)
+  if (kind == NodeKind::kMemoryLoad || kind == NodeKind::kMemoryStore || is_host_copy(kind))
     return attribute(node, "tensor_size").set_uint64_val(static_cast<std::uint64_t>(graph.bytes(id).count()));
   if (kind == NodeKind::kCollective)
     attribute(node, "comm_type").set_int64_val(chakra_type_of(graph.collective_kind(id)));

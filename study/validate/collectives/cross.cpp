@@ -122,7 +122,7 @@ class Refitting {
     for (const RefitTable& table : tables_) {
       MeasuredRows rows = rows_of(*table.table);
       for (Measured& row : rows) {
-        row.facts["generation"] = std::string(name_of(table.benchmark.machine.architecture));
+        row.facts["generation"] = std::string(name_of(measured_as(table.benchmark.machine.architecture)));
         row.facts["network"] = std::string(name_of(table.benchmark.machine.network));
         tables_of_rows_.push_back(&table);
         rows_.push_back(std::move(row));

@@ -82,7 +82,7 @@ void predict(const Measured& row, const ConfigFiles& files, const RowPoint& poin
       const experiment::Run run = experiment::run_experiment(experiment, true, diagnostics, point.progress());
       return {seconds(report::iteration_time(run.result)),
               {},
-              {{"generation", std::string(name_of(experiment.machine_kind().architecture))}}};
+              {{"generation", std::string(name_of(measured_as(experiment.machine_kind().architecture)))}}};
     } catch (const InputError& error) {
       throw of_table(error, table);
     }

@@ -4,6 +4,10 @@ from case import Case
 
 BUBBLE = "run configs/studies/pipeline-4-stages.yaml"
 IDLE = "{/iteration_time_s} / {/breakdown/0/compute_s} - 1"
+IDLE_OF_8 = "8 * {/iteration_time_s} / {/breakdown/0/compute_s} - 1"  # in 8 iterations
+# As many tokens in sequences so short that attention is a ten-thousandth.
+SHORT = " --set workload.model.sequence=16 --set workload.batch.micro=128 --set workload.batch.global=1024"
+WEIGHTS = (1.2, "weight gradients, products of another shape, take 4 % longer than forward passes")
 BESIDE = "run configs/studies/tensor-beside-pipeline.yaml"
 GATHER = ("collective --cluster dgx-a100 --library fixed --algo ring --set cluster.node.fabric.latency='0 us' "
           "--set cluster.node.fabric.efficiency='100 %' -b 33554432 --op ")
@@ -34,6 +38,24 @@ CASES = [
     Case("interleaved, 2 chunks a stage",
          BUBBLE + " --set 'workload.schedule={kind: 1f1b-interleaved, virtual_stages: 2}'", IDLE, "",
          "(4 - 1) / (2 * 8)", "(p − 1)/(v·m)", *OPTIMIZER),
+    Case("ZB-H1, short sequences, so that F = B = W", BUBBLE + SHORT + " --set workload.schedule.kind=zero-bubble", IDLE, "",
+         "(4 - 1) / (3 * 8)", "(p − 1)(F + B − W)/(m(F + B + W))", *WEIGHTS),
+    Case("ZB-H2 likewise: the last stage begins after p − 1 forward passes and is never idle",
+         BUBBLE + SHORT + " --set workload.schedule.kind=zb-h2", IDLE, "",
+         "(4 - 1) / (3 * 8)", "(p − 1)F/(m(F + B + W))", *WEIGHTS),
+    Case("ZB-H2 in 8 iterations, one behind the other without a gap",
+         BUBBLE + SHORT + " --set workload.schedule.kind=zb-h2 --set workload.iterations=8", IDLE_OF_8, "",
+         "(4 - 1) / (3 * 8 * 8)", "(p − 1)F/(8·m(F + B + W))", *WEIGHTS),
+    Case("ZB-H1 in 8 iterations: every one has the bubble",
+         BUBBLE + SHORT + " --set workload.schedule.kind=zero-bubble --set workload.iterations=8", IDLE_OF_8, "",
+         "(4 - 1) / (3 * 8)", "(p − 1)F/(m(F + B + W))", 1.5, WEIGHTS[1]),
+    Case("ZB-V, whose chunks are half a stage", BUBBLE + SHORT + " --set workload.schedule.kind=zb-v", IDLE, "",
+         "(4 - 1) / (2 * 3 * 8)", "(p − 1)(F/2)/(m(F + B + W))", 1.5, WEIGHTS[1]),
+    Case("Activations of ZB-H2 over those of 1F1B, on the fullest rank",
+         (BUBBLE + " --set workload.schedule.kind=zb-h2", BUBBLE),
+         "{/memory/by/activations} / {2/memory/by/activations}", "", "(2 * 4 - 1) / 4", "2p − 1 micro-batches, not p"),
+    Case("those of ZB-V", (BUBBLE + " --set workload.schedule.kind=zb-v", BUBBLE),
+         "{/memory/by/activations} / {2/memory/by/activations}", "", "(2 * 4) / (2 * 4)", "2p chunks of half a stage, not p stages"),
     Case("Computing with full recomputation over without", (BUBBLE + " --set workload.recompute=full", BUBBLE),
          "{/breakdown/0/compute_s} / {2/breakdown/0/compute_s}", "", "4 / 3", "4 times the forward pass, not 3 times",
          0.5, "flash attention computes its scores again either way"),

@@ -28,7 +28,10 @@ ReadCluster read_cluster_text(const std::string& text, const std::vector<std::st
   ReadCluster result;
   read_config(root, context, [&](Section& section) {
     const network::ClusterReaders readers{[&](Section& device) { read_device(device, result); }, [](Section&) {},
-                                          [](Section& node) { node.note("host_launch", ""); }};
+                                          [](Section& node) {
+                                            node.note("host_launch", "");
+                                            node.note("host", "");
+                                          }};
     result.fabric = network::read_cluster(section, readers, routing);
   });
   for (const Problem& problem : diagnostics.problems()) result.errors += to_string(problem) + "\n";

@@ -79,3 +79,24 @@ TEST_CASE("a node whose links name NICs is read with fewer of them, and refused 
   CHECK(read("5").errors.find("no link names nic4; join it to a switch or to another device, or lower `nics.count`") !=
         std::string::npos);
 }
+
+// 256 GB/s a chip both ways along the rings of instances, over two links: 64 one way, half of the 128 within one.
+TEST_CASE("a Trn2 UltraServer is a torus of 4 x 4 x 4, half as fast between its instances") {
+  const Fabric fabric = fabric_of("cluster: trn2-ultraserver\n");
+  CHECK(fabric.link_count() == 64 * 6);
+  CHECK(way(fabric, 0, 1).narrowest == gb(128));
+  CHECK(way(fabric, 0, 12).narrowest == gb(128));  // the axis closes
+  CHECK(way(fabric, 0, 16).narrowest == gb(64));
+  CHECK(way(fabric, 0, 48).hops == 1);
+  CHECK(way(fabric, 0, 21).hops == 3);
+  CHECK(way(fabric, 0, 21).narrowest == gb(64));
+}
+
+// NICs 0 of both nodes are on a switch of their own: what device 0 sends to device 9, on rail 1, goes over NVLink
+// first.
+TEST_CASE("without a spine a message changes rails over NVLink in its sender's node") {
+  const Fabric fabric = fabric_of("cluster: dgx-h100-rail-only\nnodes: 2\n");
+  CHECK(way(fabric, 0, 9).through.find("node0.gpu1 node0.nic1 ") != std::string::npos);
+  CHECK(way(fabric, 0, 8).through.find("node0.nic0 ") != std::string::npos);
+  CHECK(way(fabric, 0, 8).through.find("node0.gpu") == std::string::npos);
+}

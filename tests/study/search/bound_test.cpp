@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Lower bounds of plans: none is above the time of the simulation.
-#include "study/search/bound.h"
+#include "experiment/plans/bound.h"
 
 #include <algorithm>
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -38,7 +39,7 @@ bool check_bounds(const JobText& job, std::size_t count) {
     const workload::TrainingSpec training = with_plan(base, plans[i]);
     CAPTURE(fmt::format("{}", fmt::join(settings_of(base, plans[i]), " ")));
     try {
-      const Duration bound = PlanBounds(experiment).of(training, Bytes::max()).time;
+      const Duration bound = experiment::PlanBounds(experiment).of(training, Bytes::max()).time;
       CHECK(bound > Duration::zero());
       CHECK(bound <= time_of(experiment, training));
     } catch (const InputError&) {  // of a library that cannot run its collectives
@@ -111,8 +112,8 @@ JobText random_job(std::mt19937_64& draw) {
   say(0.5, fmt::format("overlap: {{gradients: {}}}", is_true(draw, 0.5)));
   say(0.4, "software: " + one_of<std::string>(draw, {"megatron-2022", "megatron-2024", "megatron-2025", "fsdp-2023",
                                                      "deepspeed-2023", "megatron-deepspeed-2022"}));
-  say(0.5, fmt::format("schedule: {{kind: {}}}",
-                       one_of<std::string>(draw, {"gpipe", "zero-bubble", "pipedream", "dualpipe", "dualpipev"})));
+  say(0.5, fmt::format("schedule: {{kind: {}}}", one_of<std::string>(draw, {"gpipe", "zero-bubble", "zb-h2", "zb-v",
+                                                                            "pipedream", "dualpipe", "dualpipev"})));
   say(0.2, fmt::format("parallel: {{context_kind: {}}}", one_of<std::string>(draw, {"ring", "all-gather"})));
   say(0.2, "initial_broadcast: true");
   say(0.3, fmt::format("iterations: {}", between(draw, 2, 3)));
@@ -134,6 +135,33 @@ void check_random_bounds(std::uint64_t seed, int jobs, std::size_t plans) {
 
 TEST_CASE("no plan takes less than its bound") {
   for (const JobText& job : jobs()) CHECK(check_bounds(job, 25));
+}
+
+// The larger update is of the second stage, on the second node, whose host is a thousand times as fast as the first's.
+TEST_CASE("a bound takes the fastest of several types of hosts") {
+  Diagnostics diagnostics;
+  ConfigValue root = parse_config(
+      fmt::format("cluster: {{nodes: [{{node: dgx-a100, count: 1}}, {{node: dgx-h100, count: 1}}], scale_out: "
+                  "{{topology: switch, network: infiniband, latency: 600 ns}}}}\n"
+                  "workload: {{model: {}, batch: {{global: 16, micro: 1}}, offload: {{states: 100 %}}, "
+                  "parallel: {{pipeline: 2, data: 8, zero: 1}}}}\n",
+                  kLate),
+      "x.yaml", diagnostics);
+  experiment::Experiment experiment = experiment::read_experiment("x.yaml", std::move(root), kFiles, diagnostics);
+  REQUIRE(experiment.devices.size() == 2);
+  workload::HostMemory& slow = experiment.devices[0].host;
+  slow.to_device = slow.from_device = slow.update = Bandwidth(50'000'000);
+  slow.capacity = Bytes(2'000'000'000);
+  workload::HostMemory& fast = experiment.devices[1].host;
+  fast.to_device = fast.from_device = fast.update = Bandwidth(50'000'000'000);
+  fast.capacity = Bytes(1'000'000'000);
+  workload::TrainingSpec training = training_of(experiment);
+  training.offload.host = slow;
+  experiment::PlanBounds bounds(experiment);
+  CHECK(bounds.host_capacity() == Bytes(1'000'000'000));
+  const Duration bound = bounds.of(training, Bytes::max()).time;
+  CHECK(bound > Duration::zero());
+  CHECK(bound <= time_of(experiment, training));
 }
 
 TEST_CASE("no plan of many takes less than its bound", "[.many]") {

@@ -56,6 +56,61 @@ TEST_CASE("plans fill the cluster, each once, and what the ranges ask for") {
   }
 }
 
+TEST_CASE("plans of a model with windows gather keys, and send heads where these divide: a ring is refused") {
+  const JobText job{"dgx-a100", 2, 64,
+                    "{layers: 8, hidden: 1024, heads: 4, vocab: 32000, sequence: 16384, window: 1024}"};
+  const experiment::Experiment experiment = read(file_of(job));
+  std::set<std::pair<std::int64_t, std::string>> kinds;
+  for (const Plan& plan : sound_plans(experiment))
+    if (plan[PlanKey::kContext] > 1 && plan[PlanKey::kTensor] == 1)
+      kinds.emplace(plan[PlanKey::kContext], value_text(PlanKey::kContextKind, plan[PlanKey::kContextKind]));
+  // 4 heads: all-to-all of 2 and 4 ranks; 16,384 tokens leave each of 16 ranks 1,024.
+  CHECK(kinds == std::set<std::pair<std::int64_t, std::string>>{{2, "all-gather"},
+                                                                {2, "all-to-all"},
+                                                                {4, "all-gather"},
+                                                                {4, "all-to-all"},
+                                                                {8, "all-gather"},
+                                                                {16, "all-gather"}});
+}
+
+TEST_CASE("plans have other schedules where they are asked for, or where the job has one without a bubble") {
+  const experiment::Experiment experiment = read(file_of({}));
+  workload::TrainingSpec base = training_of(experiment);
+  const auto schedules_of = [&](const PlanRanges& ranges) {
+    std::set<std::string> names;
+    for (const Plan& plan : all_plans(base, 16, ranges))
+      if (plan[PlanKey::kPipeline] > 1) names.insert(std::string(workload::name_of(with_plan(base, plan).schedule)));
+    return names;
+  };
+  CHECK(schedules_of({}) == std::set<std::string>{"1f1b", "1f1b-interleaved"});
+  PlanRanges ranges;
+  ranges[static_cast<std::size_t>(PlanKey::kSchedule)] = {*plan_value(PlanKey::kSchedule, "zb-v"),
+                                                          *plan_value(PlanKey::kSchedule, "gpipe")};
+  CHECK(schedules_of(ranges) == std::set<std::string>{"gpipe", "zb-v"});
+  base.schedule = workload::ScheduleKind::kZeroBubbleH2;
+  base.virtual_stages = 1;
+  CHECK(schedules_of({}) == std::set<std::string>{"1f1b", "1f1b-interleaved", "zb-h2", "zb-v", "zero-bubble"});
+}
+
+// 5 micro-batches on 4 stages go round as one group, 9 as 5 and 4; 8 need none; what the job asks for stays if it goes.
+TEST_CASE("interleaved plans take the shortest group that keeps the pipeline full") {
+  const experiment::Experiment experiment = read(file_of({}));
+  workload::TrainingSpec base = training_of(experiment);
+  const auto group_of = [&](std::int64_t batch, std::int64_t own) {
+    base.global_batch = batch;
+    base.schedule_group = own;
+    Plan plan;
+    plan[PlanKey::kPipeline] = 4;
+    plan[PlanKey::kVirtualStages] = 2;
+    return with_plan(base, plan).schedule_group;
+  };
+  CHECK(group_of(5, 0) == 5);
+  CHECK(group_of(9, 0) == 5);
+  CHECK(group_of(8, 0) == 0);
+  CHECK(group_of(8, 8) == 8);
+  CHECK(group_of(3, 0) == 0);  // none: such a plan is refused
+}
+
 TEST_CASE("plans that leave devices of each node idle, so that groups of experts stay inside nodes, are found") {
   JobText job{"gb200-nvl72", 2, 1152,
               "{layers: 2, hidden: 256, heads: 8, vocab: 512, sequence: 64, experts: 64, experts_per_token: 2, "
@@ -195,6 +250,49 @@ TEST_CASE("plans that cannot be are told by their reasons") {
   request.most_memory = 1;
   request.ranges[static_cast<std::size_t>(PlanKey::kTensor)] = {3};
   CHECK_THROWS_WITH(search_plans(request, kFiles), Contains("no plan fills"));
+}
+
+TEST_CASE("words of plans are words in JSON, too") {
+  SearchRequest request;
+  request.file = file_of(JobText{"dgx-a100", 1, 16});
+  for (const auto& [key, value] :
+       {std::pair(PlanKey::kTensor, 1), std::pair(PlanKey::kPipeline, 1), std::pair(PlanKey::kContext, 2),
+        std::pair(PlanKey::kZero, 1), std::pair(PlanKey::kMicro, 1), std::pair(PlanKey::kRecompute, 2)})
+    request.ranges[static_cast<std::size_t>(key)] = {value};
+  request.ranges[static_cast<std::size_t>(PlanKey::kContextKind)] = {*plan_value(PlanKey::kContextKind, "all-to-all")};
+  const nlohmann::ordered_json json = search_json(search_plans(request, kFiles));
+  REQUIRE(!json["best"].empty());
+  const nlohmann::ordered_json& plan = json["best"][0]["plan"];
+  CHECK(plan["context_kind"] == "all-to-all");
+  CHECK(plan["recompute"] == "full");
+  CHECK(plan["schedule"] == "1f1b");
+  CHECK(plan["sequence"] == false);
+  CHECK(plan["context"] == 2);
+}
+
+// Hosts update states where it is known how fast, and where no products of matrices are among the update.
+TEST_CASE("devices update the states of plans that hosts cannot update") {
+  const auto check_updater = [](workload::TrainingSpec base, bool by_host) {
+    Plan plan;
+    plan[PlanKey::kData] = 8;
+    plan[PlanKey::kOffload] = 100;
+    const workload::TrainingSpec training = with_plan(base, plan);
+    CHECK(training.offload.on_host == by_host);
+    Diagnostics problems;
+    workload::check_training(training, 8, problems);
+    CHECK(!problems.has_errors());
+    const std::vector<std::string> settings = settings_of(base, plan);
+    CHECK(std::ranges::count(settings, "workload.offload.update=device") == (by_host ? 0 : 1));
+    plan[PlanKey::kOffload] = 0;
+    CHECK(with_plan(base, plan).offload.on_host);
+  };
+  const JobText job{"dgx-a100", 1, 16};
+  workload::TrainingSpec base = training_of(read(file_of(job)));
+  check_updater(base, true);
+  base.offload.host.update.reset();
+  check_updater(base, false);
+  check_updater(training_of(read(file_of({job.cluster, job.nodes, job.batch, job.model, "  optimizer: muon\n"}))),
+                false);
 }
 
 TEST_CASE("constraints leave the plans that meet them") {

@@ -33,7 +33,9 @@ MemoryNeed last_need(const TrainingSpec& training) { return memory_needs(trainin
 
 Bytes activations(const TrainingSpec& training) { return last_need(training)[MemoryUse::kActivations]; }
 
-Bytes kept_by_experts(const TrainingSpec& training) { return transformer_layer(layer_shape(training, 1), true).saved; }
+Bytes kept_by_experts(const TrainingSpec& training) {
+  return transformer_layer(layer_shape(training, 1), FeedForward::kExperts).saved;
+}
 
 }  // namespace
 
@@ -89,7 +91,7 @@ TEST_CASE("a mask has a byte for each query and key") {
 TEST_CASE("flash attention may keep its result twice") {
   TrainingSpec training = small_training(small_gpt());
   training.software.attention = AttentionKind::kFlash;
-  const auto kept = [&] { return transformer_layer(layer_shape(training, 1), false).saved; };
+  const auto kept = [&] { return transformer_layer(layer_shape(training, 1), FeedForward::kDense).saved; };
   const Bytes once = kept();
   training.software.footprint.attention_copy = true;
   CHECK(kept() - once == Bytes(2 * training.micro_batch * 32 * 64));
@@ -100,7 +102,7 @@ TEST_CASE("fp8 keeps what products took in fp8") {
   TrainingSpec training = small_training(small_gpt());
   training.software.attention = AttentionKind::kFlash;
   training.precision = Precision::kFp8;
-  const auto kept = [&] { return transformer_layer(layer_shape(training, 1), false).saved; };
+  const auto kept = [&] { return transformer_layer(layer_shape(training, 1), FeedForward::kDense).saved; };
   const Bytes bf16 = kept();
   training.software.fp8.saved = true;
   CHECK(bf16 - kept() == Bytes(training.micro_batch * 32 * (64 + 64 + 256 - 64)));
@@ -111,7 +113,7 @@ TEST_CASE("fp8 copies stand beside weights that are not in fp8 themselves") {
   training.precision = Precision::kFp8;
   const Bytes none = last_need(training)[MemoryUse::kParameters];
   training.software.fp8.copies = Bytes(2);
-  const std::int64_t layers = 8 * transformer_layer(layer_shape(training, 1), false).parameters.total();
+  const std::int64_t layers = 8 * transformer_layer(layer_shape(training, 1), FeedForward::kDense).parameters.total();
   CHECK(last_need(training)[MemoryUse::kParameters] - none == Bytes(2 * layers));
   training.software.fp8.parameters = true;
   CHECK(last_need(training)[MemoryUse::kParameters] == none);
@@ -127,7 +129,7 @@ TEST_CASE("fp8 copies of weights that ZeRO 3 gathers go with their layers") {
   const MemoryNeed none = last_need(training);
   training.software.fp8.copies = Bytes(2);
   const MemoryNeed need = last_need(training);
-  const std::int64_t layer = transformer_layer(layer_shape(training, 1), false).parameters.total();
+  const std::int64_t layer = transformer_layer(layer_shape(training, 1), FeedForward::kDense).parameters.total();
   CHECK(need[MemoryUse::kParameters] == none[MemoryUse::kParameters]);
   CHECK(need[MemoryUse::kCommunication] - none[MemoryUse::kCommunication] == Bytes(2 * 2 * layer));
   CHECK(need.rest() == none.rest());
@@ -190,7 +192,7 @@ TEST_CASE("weight gradients of the head that are put off hold gradients of logit
 // The perceptron's products have 64 x 256 weights.
 TEST_CASE("a layer's largest product has a gradient in the making") {
   TrainingSpec training = small_training(small_gpt());
-  const auto working = [&] { return transformer_layer(layer_shape(training, 1), false).working; };
+  const auto working = [&] { return transformer_layer(layer_shape(training, 1), FeedForward::kDense).working; };
   const Bytes fused = working();
   training.software.footprint.weight_gradient = Bytes(4);
   CHECK(working() - fused == Bytes(4 * 64 * 256));

@@ -61,6 +61,29 @@ TEST_CASE("shipped clusters say what they are") {
   CHECK(shipped("mi300x-8") == machine(NodeLinkKind::kXgmi, false, NetworkKind::kRoce, Architecture::kCdna3));
   CHECK(shipped("alps-gh200") == machine(kNvlink, false, NetworkKind::kSlingshot, Architecture::kHopper));
   CHECK(shipped("tpu-v4-pod") == MachineKind{});
+  CHECK(shipped("rubin-nvl144") == machine(kNvlink, true, NetworkKind::kInfiniband, Architecture::kRubin));
+  CHECK(shipped("helios-72") == machine(NodeLinkKind::kUalink, false, NetworkKind::kRoce, Architecture::kCdna5));
+  CHECK(shipped("gaudi3-8") == machine(NodeLinkKind::kEthernet, false, NetworkKind::kRoce, Architecture::kGaudi3));
+  CHECK(shipped("trn2-48xlarge").architecture == Architecture::kTrainium2);
+}
+
+TEST_CASE("what was not measured is stood in for by the maker's last generation that was") {
+  for (std::size_t i = 0; i < architecture_names().size(); ++i) {
+    const auto architecture = static_cast<Architecture>(i);
+    const Architecture measured = measured_as(architecture);
+    INFO(name_of(architecture));
+    CHECK(maker_of(measured) == maker_of(architecture));
+    CHECK(measured <= architecture);
+    CHECK(measured_as(measured) == measured);
+  }
+  CHECK(measured_as(Architecture::kRubin) == Architecture::kBlackwell);
+  CHECK(measured_as(Architecture::kCdna4) == Architecture::kCdna3);
+  CHECK(measured_as(Architecture::kHopper) == Architecture::kHopper);
+  CHECK(name_of(maker_of(Architecture::kIronwood)) == "Google");
+  CHECK(is_gpu(Architecture::kCdna5));
+  CHECK_FALSE(is_gpu(Architecture::kGaudi3));
+  CHECK_FALSE(is_from_hopper_on(Architecture::kCdna5));
+  CHECK(is_from_hopper_on(Architecture::kRubin));
 }
 
 TEST_CASE("every shipped cluster of GPUs names its network and how its GPUs reach one another") {
@@ -68,14 +91,14 @@ TEST_CASE("every shipped cluster of GPUs names its network and how its GPUs reac
   for (const std::string& cluster : kFiles.names("clusters")) {
     INFO(cluster);
     const MachineKind kind = shipped(cluster);
-    if (kind.architecture == Architecture::kOther) continue;
+    if (!is_gpu(kind.architecture)) continue;
     ++gpus;
     CHECK(kind.within != NodeLinkKind::kOther);
     CHECK(kind.network != NetworkKind::kOther);
     // NVSwitch 3 came with Hopper; GH200 nodes and bridged cards have no switch.
-    const bool switches = kind.architecture == Architecture::kHopper || kind.architecture == Architecture::kBlackwell;
+    const bool is_bridged = cluster == "h100-pcie-pair" || cluster == "h200-nvl" || cluster == "h200-nvl-pair";
     CHECK(kind.multicast ==
-          (switches && kind.within == kNvlink && cluster != "alps-gh200" && cluster != "h100-pcie-pair"));
+          (is_from_hopper_on(kind.architecture) && kind.within == kNvlink && cluster != "alps-gh200" && !is_bridged));
     CHECK_FALSE(kind.in_network_reduction);  // no source says so
   }
   CHECK(gpus > 30);

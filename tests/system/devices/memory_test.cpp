@@ -68,7 +68,9 @@ TrainingSpec with(TrainingSpec training, const Technique& technique) {
   return training;
 }
 
-LayerProgram layer_of(const TrainingSpec& training) { return transformer_layer(layer_shape(training, 1), false); }
+LayerProgram layer_of(const TrainingSpec& training) {
+  return transformer_layer(layer_shape(training, 1), FeedForward::kDense);
+}
 
 // Bytes that a rank keeps of a layer: sbh(10 + 24/t + 5as/(ht)), or sbh(34 + 5as/h)/t with sequence parallelism;
 // without the scores' part where they are made again; 2sbh, the input, where everything is.
@@ -148,7 +150,7 @@ TEST_CASE("weights, gradients and optimizer states take the published memory") {
 }
 
 // Under 1F1B stage i of p has p - i micro-batches under way, under gpipe every stage has all; ZB-H1 keeps to the first
-// stage's peak everywhere.
+// stage's peak everywhere, and ZB-H2 to that of a pipeline of nearly twice the stages.
 TEST_CASE("stages keep as many micro-batches as their schedule has under way") {
   for (const std::int64_t stages : {1, 2, 4, 8})
     for (const std::int64_t micro_batches : {stages, 3 * stages}) {
@@ -164,13 +166,29 @@ TEST_CASE("stages keep as many micro-batches as their schedule has under way") {
         for (std::size_t stage = 0; stage < needs.size(); ++stage)
           CHECK(needs[stage][MemoryUse::kActivations].count() <= chunk * expected(static_cast<std::int64_t>(stage)));
         CHECK(needs.front()[MemoryUse::kActivations].count() == chunk * expected(0));
-        if (schedule != ScheduleKind::kZeroBubble)
-          CHECK(needs.back()[MemoryUse::kActivations].count() == chunk * expected(stages - 1));
+        if (!splits_all(schedule)) CHECK(needs.back()[MemoryUse::kActivations].count() == chunk * expected(stages - 1));
       };
       check(ScheduleKind::kGpipe, [&](std::int64_t) { return micro_batches; });
       check(ScheduleKind::kOneForwardOneBackward, [&](std::int64_t stage) { return stages - stage; });
       check(ScheduleKind::kZeroBubble, [&](std::int64_t) { return stages; });
+      check(ScheduleKind::kZeroBubbleH2, [&](std::int64_t) { return std::min(micro_batches, 2 * stages - 1); });
     }
+}
+
+// In groups of 4 on 2 stages, 2 micro-batches that have come round wait at either end: a boundary each.
+TEST_CASE("groups longer than the pipeline keep inputs that wait for their chunk") {
+  const TransformerSpec model = small_gpt();
+  TrainingSpec training = small_training(model);
+  degree(training, ParallelDimension::kPipeline) = 2;
+  training.global_batch = 4;
+  training.schedule = ScheduleKind::kInterleaved;
+  training.virtual_stages = 2;
+  const Bytes boundary(model.sequence * model.hidden * 2);
+  const auto before = memory_needs(training);
+  training.schedule_group = 4;
+  const auto after = memory_needs(training);
+  for (std::size_t stage = 0; stage < 2; ++stage)
+    CHECK(after[stage][MemoryUse::kCommunication] - before[stage][MemoryUse::kCommunication] == boundary * 2);
 }
 
 // 2 + g bytes a parameter, 12 of the optimizer; what replicas share is divided by their number.

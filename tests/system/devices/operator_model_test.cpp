@@ -197,6 +197,8 @@ TEST_CASE("no product is faster than the peak or the memory, and none is faster 
   for (const std::uint32_t multiprocessors : {0u, 1u, 84u, 100u, 132u}) {
     DeviceSpec some = device();
     some.streaming_multiprocessors = multiprocessors;
+    some.peaks[static_cast<std::size_t>(Precision::kMxfp8)] = FlopRate(200'000'000'000'000);
+    some.peaks[static_cast<std::size_t>(Precision::kNvfp4)] = FlopRate(400'000'000'000'000);
     const OperatorModel model(some);
     for (const Precision precision : kAllPrecisions) {
       for (const std::int64_t m : {1, 17, 64, 129, 4096}) {
@@ -283,6 +285,24 @@ TEST_CASE("flash attention takes its share of the peak, or its bytes") {
   rates.flash_backward = 0.2;
   CHECK(microseconds(OperatorModel(some, rates).time(attention)) ==
         Approx(5 + 2.5 * 4.0 * 16 * 4096 * 4096 * 128 / 2 / 20e12 * 1e6));
+}
+
+TEST_CASE("a tile of queries under a window takes all keys that any of them sees, and no more than without a window") {
+  DeviceSpec some = device();
+  some.compute.flash_forward = Efficiency(500'000);
+  const OperatorModel model(some);
+  // 512 keys and 128 more for each of 16 * 4096 queries, less a sixteenth, half of the 512 of the first window among
+  // 4096; 4 * 128 FLOPs each at 50 TFLOP/s.
+  FlashAttention attention{16, 4096, 4096, 128};
+  const Duration whole = model.time(attention);
+  attention.window = 512;
+  CHECK(microseconds(model.time(attention)) == Approx(5 + 16.0 * 4096 * (512 + 128) * 15 / 16 * 4 * 128 / 50e12 * 1e6));
+  // 2048 + 128 keys, less a quarter, are 0.797 of the half of 4096 that a causal mask leaves.
+  attention.window = 2048;
+  CHECK(microseconds(model.time(attention)) ==
+        Approx(5 + (microseconds(whole) - 5) * (2048 + 128) * 0.75 / 2048).epsilon(1e-9));
+  attention.window = 4000;
+  CHECK(model.time(attention) == whole);
 }
 
 TEST_CASE("attention of few heads takes as long as one multiprocessor needs for the last queries") {

@@ -39,7 +39,7 @@ std::optional<Duration> any_duration(Random& random) {
 // A node that reads back as itself: what a kind does not have is left out, and nothing is without work.
 workload::GraphNode any_node(Random& random) {
   workload::GraphNode node;
-  node.kind = static_cast<workload::NodeKind>(below(random, workload::kNodeKindCount));
+  node.kind = static_cast<workload::NodeKind>(below(random, workload::kNodeKindCount - 2));
   if (workload::is_on_device(node.kind)) node.stream = below(random, 3) * 5;
   if (node.kind == workload::NodeKind::kNoOp) return node;
   node.duration = any_duration(random);

@@ -73,3 +73,50 @@ TEST_CASE("popular experts lie where a seed draws them, not all on the first ran
   CHECK(differs);
   CHECK(moves);
 }
+
+TEST_CASE("an expert takes tokens up to its capacity, and as many where it pads") {
+  TrainingSpec training = small_training(small_experts());
+  training.parallel.degrees[static_cast<std::size_t>(ParallelDimension::kData)] = 4;
+  training.parallel.expert = 4;
+  training.experts.capacity = 0.75;
+  CHECK(expert_loads(training) == std::vector<double>{0.75});
+  training.experts.capacity = 1.25;
+  CHECK(expert_loads(training) == std::vector<double>{1});
+  training.experts.pads = true;
+  CHECK(expert_loads(training) == std::vector<double>{1.25});
+  training.experts.pads = false;
+  // Every rank has an expert: with a skew of 1 and two of four experts a token, chances of the four are, drawn one
+  // after the other in proportion to 12 : 6 : 4 : 3 of 25,
+  //   12/25 + 6/25 12/19 + 4/25 12/21 + 3/25 12/22 = 0.7884...,
+  // so that the first has 1.577 times the mean of 0.5, and takes 1.25 times.
+  TransformerSpec model = small_experts();
+  model.experts = 4;
+  training.model.sizes = model;
+  training.parallel.expert_skew = 1;
+  const double first = 12.0 / 25 + 6.0 / 25 * 12 / 19 + 4.0 / 25 * 12 / 21 + 3.0 / 25 * 12 / 22;
+  const std::vector<double> loads = expert_loads(training);
+  CHECK(std::ranges::max(loads) == 1.25);
+  training.experts.capacity = 0;
+  const std::vector<double> all = expert_loads(training);
+  CHECK(std::ranges::max(all) == Approx(2 * first).epsilon(1e-9));
+  for (std::size_t i = 0; i < loads.size(); ++i) CHECK(loads[i] == std::min(all[i], 1.25));
+}
+
+TEST_CASE("copies of popular experts share their tokens, and are packed evenly") {
+  TransformerSpec model = small_experts();
+  model.experts = 4;
+  model.experts_per_token = 1;
+  TrainingSpec training = small_training(model);
+  training.parallel.degrees[static_cast<std::size_t>(ParallelDimension::kData)] = 4;
+  training.parallel.expert = 2;
+  training.parallel.expert_skew = 1;
+  training.experts.redundant = 2;
+  // Popularities are 12 : 6 : 4 : 3 of 25. The first copy is of the first expert, 6 : 6 : 6 : 4 : 3; the second of the
+  // first of those with 6 again, 4 : 4 : 4 : 6 : 4 : 3. Packed by size on two ranks: 6 | 4 + 4, then 4 on the first,
+  // and 4 on the second (8 < 10), which is full then with 12; 3 on the first, 13. The mean is 12.5.
+  std::vector<double> loads = expert_loads(training);
+  std::ranges::sort(loads);
+  REQUIRE(loads.size() == 2);
+  CHECK(loads[0] == Approx(12 / 12.5));
+  CHECK(loads[1] == Approx(13 / 12.5));
+}

@@ -16,7 +16,9 @@ using namespace orrery::testing;
 
 namespace {
 
-LayerProgram layer_of(const TrainingSpec& training) { return transformer_layer(layer_shape(training, 1), false); }
+LayerProgram layer_of(const TrainingSpec& training) {
+  return transformer_layer(layer_shape(training, 1), FeedForward::kDense);
+}
 
 TrainingSpec llama() {
   TrainingSpec training = small_training(small_llama());
@@ -62,6 +64,92 @@ TEST_CASE("full recomputation repeats the forward pass but for what is kept") {
   // 2 bytes for each value, and of attention a sum in 4 bytes for each query and head.
   CHECK(kept.saved - whole.saved == Bytes(model.sequence * (2 * (queries + pairs + queries) + 4 * model.heads)));
   CHECK(kept.saved + kept.working == whole.saved + whole.working);
+}
+
+namespace {
+
+LayerProgram experts_of(const TrainingSpec& training, double load = 1) {
+  LayerShape shape = layer_shape(training, load);
+  shape.sent_load = load;
+  return transformer_layer(shape, FeedForward::kExperts);
+}
+
+TrainingSpec spread_experts() {
+  TrainingSpec training = small_training(small_experts());
+  training.software.attention = AttentionKind::kFlash;
+  training.parallel.degrees[static_cast<std::size_t>(ParallelDimension::kData)] = 4;
+  training.parallel.expert = 4;
+  return training;
+}
+
+}  // namespace
+
+TEST_CASE("modules of a layer are computed again by themselves, and what they keep is freed") {
+  TrainingSpec training = spread_experts();
+  const LayerProgram whole = experts_of(training);
+  CHECK(whole.recompute.empty());
+  const auto freed = [&](bool RecomputeModules::*module) {
+    training.recompute_modules = {};
+    training.recompute_modules.*module = true;
+    const LayerProgram layer = experts_of(training);
+    CHECK(layer.saved + layer.working == whole.saved + whole.working);
+    return whole.saved - layer.saved;
+  };
+  // A rank's 32 tokens are 64 rows of 2 B values: 64 wide as the experts take them and as results come back, 128 wide
+  // twice before the gated activation and once behind it; and the same three for each token of the shared expert.
+  CHECK(freed(&RecomputeModules::experts) == Bytes(2 * (64 * (64 + 64 + 3 * 128) + 32 * 3 * 128)));
+  const LayerProgram experts = experts_of(training);
+  // All of the forward pass but the attention, the norm and the residual sum: router, experts and shared expert, that
+  // is 2 x 32 x 64 x 8, 2 x 64 x 64 x 3 x 128 and 2 x 32 x 64 x 3 x 128 FLOPs in products, and two all-to-alls.
+  double in_products = 0;
+  for (const Gemm& product : products(experts.recompute))
+    in_products += static_cast<double>(flops_of(Operator(product)).count());
+  CHECK(in_products == 2 * 32 * 64 * 8 + 2 * 64 * 64 * 3 * 128 + 2 * 32 * 64 * 3 * 128);
+  REQUIRE(collectives(experts.recompute).size() == 2);
+  CHECK(collectives(experts.recompute)[0].bytes == Bytes(64 * 64 * 2));
+  CHECK(freed(&RecomputeModules::shared_experts) == Bytes(2 * 32 * 3 * 128));
+  CHECK(freed(&RecomputeModules::expert_activation) == Bytes(2 * 64 * 128));
+  CHECK(freed(&RecomputeModules::activation) == Bytes(2 * (64 * 128 + 32 * 128)));
+  CHECK(products(experts_of(training).recompute).empty());
+  // Flash attention keeps a sum of 4 B for each query and head.
+  CHECK(freed(&RecomputeModules::core) == Bytes(4 * 32 * 8));
+  // The results of two norms.
+  CHECK(freed(&RecomputeModules::norm) == Bytes(2 * 2 * 32 * 64));
+}
+
+TEST_CASE("a dense layer's perceptron is computed again with its communication") {
+  TrainingSpec training = llama();
+  training.parallel.degrees[static_cast<std::size_t>(ParallelDimension::kTensor)] = 2;
+  training.parallel.sequence = true;
+  const LayerProgram whole = layer_of(training);
+  training.recompute_modules.perceptron = true;
+  const LayerProgram layer = layer_of(training);
+  // Of 32 tokens, 96 columns on a rank: two halves before the gated activation, one behind it.
+  CHECK(whole.saved - layer.saved == Bytes(2 * 32 * 3 * 96));
+  CHECK(products(layer.recompute).size() == 2);
+  CHECK(collectives(layer.recompute).size() == 2);
+  training.software.recompute_all = false;
+  const LayerProgram compiled = layer_of(training);
+  CHECK(products(compiled.recompute).size() == 1);
+  CHECK(collectives(compiled.recompute).size() == 1);
+}
+
+TEST_CASE("padded experts compute and send their capacity, and rows in multiples of a tile") {
+  TrainingSpec training = spread_experts();
+  const auto of_experts = [&](double load) {
+    double sum = 0;
+    for (const Gemm& product : products(experts_of(training, load).forward))
+      if (product.grouped) sum += static_cast<double>(flops_of(Operator(product)).count());
+    return sum;
+  };
+  // 64 rows x 64 x 3 x 128 x 2 FLOPs; a quarter more of 80 rows, which are as many bytes to send.
+  CHECK(of_experts(1) == 64 * 64 * 3 * 128 * 2);
+  CHECK(of_experts(1.25) == 80 * 64 * 3 * 128 * 2);
+  CHECK(collectives(experts_of(training, 1.25).forward)[0].bytes == Bytes(80 * 64 * 2));
+  // Both experts of a rank have 32 rows, which become 48; what is sent stays.
+  training.experts.row_multiple = 24;
+  CHECK(of_experts(1) == 96 * 64 * 3 * 128 * 2);
+  CHECK(collectives(experts_of(training).forward)[0].bytes == Bytes(64 * 64 * 2));
 }
 
 TEST_CASE("a compiler of whole programs leaves out the last product of a layer that it repeats") {

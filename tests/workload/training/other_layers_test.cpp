@@ -83,7 +83,7 @@ TEST_CASE("a vision transformer embeds patches by one product and classifies one
   // Weights and bias of the patches, the class token, positions; the last norm, weights and bias of the classes.
   CHECK(embedding.parameters.total() == 12 * 64 + 64 + 64 + 17 * 64);
   CHECK(head.parameters.total() == 2 * 64 + 10 * 64 + 10);
-  const LayerProgram layer = transformer_layer(shape, false);
+  const LayerProgram layer = transformer_layer(shape, FeedForward::kDense);
   CHECK(embedding.parameters.total() + 8 * layer.parameters.total() + head.parameters.total() ==
         parameter_count(vision));
   // Six FLOPs a weight, patches by 16 of 17 tokens, classes by one.
@@ -97,7 +97,7 @@ TEST_CASE("a module of multi-token prediction projects, runs a layer and compute
   model.tied_embeddings = false;
   TrainingSpec training = small_training(model);
   const LayerShape shape = layer_shape(training, 1);
-  const LayerProgram layer = transformer_layer(shape, false), module = prediction_layer(shape, false);
+  const LayerProgram layer = transformer_layer(shape, FeedForward::kDense), module = prediction_layer(shape, false);
   const LayerProgram head = head_layer(shape, false), again = head_layer(shape, true);
   const std::int64_t tokens = shape.tokens(), hidden = model.hidden;
   const std::int64_t projection = 2 * hidden * hidden;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "workload/training/spec/training_spec.h"
+#include "workload/training/pipeline/schedule.h"
 
 #include <algorithm>
 #include <array>
@@ -15,10 +15,11 @@ using namespace orrery::workload;
 
 namespace {
 
-constexpr std::array kKinds = {ScheduleKind::kGpipe,       ScheduleKind::kOneForwardOneBackward,
-                               ScheduleKind::kInterleaved, ScheduleKind::kZeroBubble,
-                               ScheduleKind::kPipedream,   ScheduleKind::kDualPipe,
-                               ScheduleKind::kDualPipeV};
+std::vector<ScheduleKind> all_kinds() {
+  std::vector<ScheduleKind> kinds;
+  for (std::size_t i = 0; i < kScheduleKindCount; ++i) kinds.push_back(static_cast<ScheduleKind>(i));
+  return kinds;
+}
 
 // "f3.0 b1.1 w0": direction, micro-batch from 1 and, where there are several, the chunk; "f3+b1": side by side.
 std::string text(const PipelineShape& shape, std::uint32_t stage) {
@@ -66,14 +67,16 @@ std::optional<int> ready(const Ends& ends, const PipelineShape& shape, std::uint
   return last ? end_of(PassKind::kForward, model_stage) : end_of(PassKind::kBackward, model_stage + 1);
 }
 
-// A pipeline whose messages take no time: when all stages are done, or nothing if some wait for ever. Passes side by
+struct Stage {
+  std::vector<Pass> order;
+  std::size_t next = 0;
+  int start = 0;  // of the first pass
+  int now = 0;
+};
+
+// A pipeline whose messages take no time, when all stages are done, or nothing if some wait for ever. Passes side by
 // side begin when both are ready and end together, after the time of both: the device computes all the while.
-std::optional<int> finish(const PipelineShape& shape, const PassTimes& times) {
-  struct Stage {
-    std::vector<Pass> order;
-    std::size_t next = 0;
-    int now = 0;
-  };
+std::optional<std::vector<Stage>> run(const PipelineShape& shape, const PassTimes& times) {
   std::vector<Stage> stages(shape.stages);
   for (std::uint32_t s = 0; s < shape.stages; ++s) stages[s].order = pipeline_order(shape, s);
   Ends ends;
@@ -86,6 +89,7 @@ std::optional<int> finish(const PipelineShape& shape, const PassTimes& times) {
         const auto is_ready = [&](const Pass& pass) { return ready(ends, shape, s, pass).has_value(); };
         if (!std::ranges::all_of(passes, is_ready)) break;
         for (const Pass& pass : passes) stage.now = std::max(stage.now, *ready(ends, shape, s, pass));
+        if (stage.next == 0) stage.start = stage.now;
         for (const Pass& pass : passes) stage.now += times.of(pass);
         for (const Pass& pass : passes)
           ends[{static_cast<std::uint32_t>(pass.kind), pass.micro_batch, model_stage_of(shape, s, pass.chunk)}] =
@@ -93,12 +97,15 @@ std::optional<int> finish(const PipelineShape& shape, const PassTimes& times) {
         stage.next += count;
       }
   }
-  int last = 0;
-  for (const Stage& stage : stages) {
-    if (stage.next < stage.order.size()) return std::nullopt;
-    last = std::max(last, stage.now);
-  }
-  return last;
+  if (std::ranges::any_of(stages, [](const Stage& stage) { return stage.next < stage.order.size(); }))
+    return std::nullopt;
+  return stages;
+}
+
+std::optional<int> finish(const PipelineShape& shape, const PassTimes& times) {
+  const std::optional<std::vector<Stage>> stages = run(shape, times);
+  if (!stages) return std::nullopt;
+  return std::ranges::max(*stages, {}, &Stage::now).now;
 }
 
 // What the pipeline adds to the work of one stage.
@@ -113,13 +120,15 @@ int bubble(const PipelineShape& shape, const PassTimes& times) {
 std::vector<PipelineShape> shapes(ScheduleKind kind) {
   std::vector<PipelineShape> result;
   for (std::uint32_t stages = 1; stages <= 8; ++stages) {
-    for (std::uint32_t m = 2 * stages; is_v_shaped(kind) && m <= 4 * stages; ++m)
+    for (std::uint32_t m = runs_pairs(kind) ? 2 * stages : 1; is_v_shaped(kind) && m <= 4 * stages; ++m)
       result.push_back({kind, stages, 2, m});
     if (is_v_shaped(kind)) continue;
     for (std::uint32_t m = 1; m <= 3 * stages; ++m) result.push_back({kind, stages, 1, m});
     if (kind != ScheduleKind::kInterleaved) continue;
     for (std::uint32_t v = 2; v <= 4; ++v)
-      for (std::uint32_t rounds = 1; rounds <= 3; ++rounds) result.push_back({kind, stages, v, rounds * stages});
+      for (std::uint32_t m = stages; m <= 3 * stages; ++m)
+        for (std::uint32_t group = stages; group <= m; ++group)
+          if (is_group(group, m, stages)) result.push_back({kind, stages, v, m, false, group});
   }
   return result;
 }
@@ -176,7 +185,7 @@ TEST_CASE("ZB-H1 puts weight gradients off by one micro-batch more on every stag
 }
 
 TEST_CASE("a stage takes every pass once, forward before backward before the weight gradient") {
-  for (const ScheduleKind kind : kKinds)
+  for (const ScheduleKind kind : all_kinds())
     for (const PipelineShape& shape : shapes(kind))
       for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
         const std::vector<Pass> order = pipeline_order(shape, stage);
@@ -191,15 +200,15 @@ TEST_CASE("a stage takes every pass once, forward before backward before the wei
         CHECK(in_order);
         const std::size_t passes = shape.micro_batches * shape.virtual_stages;
         CHECK(order.size() == 2 * passes + apart);
-        if (!is_v_shaped(kind)) CHECK(apart == (kind == ScheduleKind::kZeroBubble ? passes : 0));
+        if (!runs_pairs(kind)) CHECK(apart == (splits_all(kind) ? passes : 0));
       }
 }
 
 TEST_CASE("no schedule waits for ever") {
-  for (const ScheduleKind kind : kKinds)
+  for (const ScheduleKind kind : all_kinds())
     for (const PipelineShape& shape : shapes(kind)) {
       INFO(name_of(kind) << " " << shape.stages << " " << shape.virtual_stages << " " << shape.micro_batches);
-      CHECK(finish(shape, {1, 2, kind == ScheduleKind::kZeroBubble ? 1 : 0}).has_value());
+      CHECK(finish(shape, {1, 2, splits_all(kind) ? 1 : 0}).has_value());
     }
 }
 
@@ -244,7 +253,8 @@ TEST_CASE("ZB-H1 holds no more micro-batches than the first stage of 1F1B") {
 TEST_CASE("interleaved 1F1B warms up with the published number of passes") {
   for (const PipelineShape& shape : shapes(ScheduleKind::kInterleaved))
     for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
-      const std::uint32_t warm_up = (shape.stages - stage - 1) * 2 + (shape.virtual_stages - 1) * shape.stages;
+      const std::uint32_t group = shape.group > 0 ? shape.group : shape.stages;
+      const std::uint32_t warm_up = (shape.stages - stage - 1) * 2 + (shape.virtual_stages - 1) * group;
       const std::uint32_t all = shape.micro_batches * shape.virtual_stages;
       // The first pair is one forward pass more, if any is left.
       CHECK(leading_forwards(pipeline_order(shape, stage)) == std::min(all, warm_up + 1));
@@ -282,6 +292,80 @@ TEST_CASE("ZB-H1 saves two weight gradients per stage of the bubble") {
       else
         CHECK(bubble(shape, times) < behind);
     }
+}
+
+// Qi et al. 2023, figure 3 below: the first of 4 stages warms up with 7 micro-batches, the last one with 1, and puts
+// weight gradients off by 6.
+TEST_CASE("ZB-H2 warms up twice as long as ZB-H1 and puts weight gradients off twice as far") {
+  const PipelineShape shape{ScheduleKind::kZeroBubbleH2, 4, 1, 8};
+  CHECK(text(shape, 0) == "f1 f2 f3 f4 f5 f6 f7 b1 w1 f8 b2 w2 b3 w3 b4 w4 b5 w5 b6 w6 b7 w7 b8 w8");
+  CHECK(text(shape, 3) == "f1 b1 f2 b2 f3 b3 f4 b4 f5 b5 f6 b6 f7 b7 w1 f8 b8 w2 w3 w4 w5 w6 w7 w8");
+}
+
+// PyTorch's ScheduleZBVZeroBubble (torch/distributed/pipelining/schedules.py): rank r of p takes 2 (p - r) - 1 forward
+// passes of the way there, r pairs of back and there, p - r micro-batches back whole, and so on.
+TEST_CASE("ZB-V takes the passes that PyTorch takes") {
+  const PipelineShape shape{ScheduleKind::kZeroBubbleV, 2, 2, 4};
+  CHECK(text(shape, 0) ==
+        "f1.1 f2.1 f3.1 f1.2 b1.2 w1.2 f2.2 b2.2 w2.2 f4.1 b1.1 w1.1 f3.2 b3.2 w3.2 b2.1 w2.1 f4.2 b4.2 w4.2 "
+        "b3.1 w3.1 b4.1 w4.1");
+  CHECK(text(shape, 1) ==
+        "f1.1 f1.2 f2.1 f2.2 b1.2 w1.2 f3.1 b1.1 w1.1 f3.2 b2.2 w2.2 f4.1 b2.1 w2.1 f4.2 b3.2 w3.2 b3.1 b4.2 "
+        "b4.1 w3.1 w4.2 w4.1");
+}
+
+// The first stage of 1F1B holds p micro-batches, ZB-H2's stages 2 p - 1; a chunk of ZB-V is half a stage.
+TEST_CASE("ZB-H2 holds twice as many micro-batches as 1F1B, less one, and ZB-V as many") {
+  for (const ScheduleKind kind : {ScheduleKind::kZeroBubbleH2, ScheduleKind::kZeroBubbleV})
+    for (const PipelineShape& shape : shapes(kind))
+      for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
+        INFO(name_of(kind) << " " << shape.stages << " stages, " << shape.micro_batches << " micro-batches, " << stage);
+        const std::size_t most = kind == ScheduleKind::kZeroBubbleH2 ? 2 * shape.stages - 1 : 2 * shape.stages;
+        const std::size_t held = most_in_flight(pipeline_order(shape, stage), PassKind::kForward, PassKind::kWeight);
+        CHECK(held <= std::min<std::size_t>(most, shape.micro_batches * shape.virtual_stages));
+        if (shape.micro_batches >= 2 * shape.stages) CHECK(held == most);
+      }
+}
+
+// With F = B = W a stage waits for its first micro-batch only: stage i begins after i forward passes and ends after its
+// work, 3 m v, so that iterations follow one another without a gap. ZB-H1's stage i waits p - 1 - i times besides.
+TEST_CASE("zero-bubble schedules have no bubble behind the first pass if there are enough micro-batches") {
+  for (const ScheduleKind kind : {ScheduleKind::kZeroBubble, ScheduleKind::kZeroBubbleH2, ScheduleKind::kZeroBubbleV})
+    for (const PipelineShape& shape : shapes(kind)) {
+      if (shape.micro_batches + 1 < 2 * shape.stages) continue;
+      INFO(name_of(kind) << " " << shape.stages << " stages, " << shape.micro_batches << " micro-batches");
+      const auto stages = run(shape, {1, 1, 1});
+      REQUIRE(stages.has_value());
+      const auto work = static_cast<int>(3 * shape.micro_batches * shape.virtual_stages);
+      for (int i = 0; i < static_cast<int>(shape.stages); ++i) {
+        const Stage& stage = (*stages)[static_cast<std::size_t>(i)];
+        CHECK(stage.start == i);
+        CHECK(stage.now - stage.start - work ==
+              (kind == ScheduleKind::kZeroBubble ? static_cast<int>(shape.stages) - 1 - i : 0));
+      }
+    }
+}
+
+// Megatron-Core's get_schedule_table: of 5 micro-batches in groups of 3 the last group has 2. The last stage warms up
+// with (2 - 1) * 3 = 3 passes.
+TEST_CASE("interleaved 1F1B takes a group of micro-batches through a chunk, and the rest as a shorter one") {
+  const PipelineShape shape{ScheduleKind::kInterleaved, 2, 2, 5, false, 3};
+  CHECK(text(shape, 1) ==
+        "f1.1 f2.1 f3.1 f1.2 b1.2 f2.2 b2.2 f3.2 b3.2 f4.1 b1.1 f5.1 b2.1 f4.2 b3.1 f5.2 b4.2 b5.2 b4.1 b5.1");
+  CHECK(leading_forwards(pipeline_order(shape, 0)) == 2 + 3 + 1);
+}
+
+// A rest of fewer micro-batches than stages would wait for its own first one.
+TEST_CASE("groups are at least as long as the pipeline, the last one too") {
+  CHECK(is_group(4, 8, 4));
+  CHECK_FALSE(is_group(4, 9, 4));  // the last one has 1
+  CHECK(is_group(5, 9, 4));        // 5 and 4
+  CHECK_FALSE(is_group(3, 9, 4));
+  CHECK_FALSE(is_group(10, 9, 4));
+  CHECK(shortest_group(9, 4) == 5);
+  CHECK(shortest_group(8, 4) == 4);
+  CHECK(shortest_group(7, 4) == 7);
+  CHECK(shortest_group(3, 4) == 0);
 }
 
 // DeepSeek-V3's table 2: (p/2 - 1)(F&B + B - 3W) for p ranks, where B is a backward pass with its weight gradients W

@@ -60,6 +60,14 @@ std::string transformer_text(Extremes& x) {
     text += fmt::format(", experts: {}, experts_per_token: {}, expert_hidden: {}, shared_experts: {}, dense_layers: {}",
                         8 * x.number(1 << 13), x.number(1 << 16), 16 * x.number(1 << 18), x.number(1 << 16),
                         x.number(3) - 1);
+  if (x.yes(4))
+    text += fmt::format(", window: {}, sinks: true, head_norms: true, output_gate: true", x.number(1 << 26));
+  if (x.yes(4))
+    text += fmt::format(
+        ", kinds: {{a: {{mixer: {}, key_heads: {}, value_heads: {}, key_size: {}, value_size: {}, scan_chunk: {}}}, b: "
+        "{{chunk: {}}}}}, pattern: [a, b]",
+        x.one_of({"gated-delta", "mamba2"}), 1, x.number(1 << 16), x.number(1 << 20), x.number(1 << 20),
+        x.number(1 << 16), 16 * x.number(1 << 22));
   text +=
       fmt::format(", gated_mlp: {}, tied_embeddings: {}, attention: {}", x.yes(), x.yes(), x.yes() ? "flash" : "plain");
   return text;
@@ -121,7 +129,8 @@ TEST_CASE("training sections of extreme numbers are refused with advice or gener
     const std::string text = training_text(extremes);
     INFO("trial " << trial << "\n" << text);
     TrainingSpec training;
-    if (!problems_of(text, [&](Section& s) { training = read_training(s, Architecture::kAmpere, 8); }).empty()) continue;
+    if (!problems_of(text, [&](Section& s) { training = read_training(s, Architecture::kAmpere, 8); }).empty())
+      continue;
     const std::int64_t devices = extremes.number(kMostDevices);
     Diagnostics problems;
     check_training(training, devices, problems);

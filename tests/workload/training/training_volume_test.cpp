@@ -75,19 +75,26 @@ class ClosedForms {
     if (has_head()) add("tensor all_reduce", micro() * 3 * 4 * tokens());
   }
 
-  // Ring: c-1 messages of keys and values in each pass; backward their gradients go on c times, back to where the keys
-  // and values are. All-gather: a gather in each pass, and the gradients of all keys and values are reduced and
-  // scattered.
+  // All-to-all: queries, keys and values to ranks by heads and results back, in each pass; where ranks are more than
+  // heads of keys and values, each of these goes to several. Ring: c-1 messages of keys and values in each pass;
+  // backward their gradients go on c times, back to where the keys and values are. All-gather: a gather in each pass,
+  // and the gradients of all keys and values are reduced and scattered.
   void context() {
     const std::int64_t c = parallel_.context();
     if (c == 1) return;
     const std::int64_t kv_heads = std::max<std::int64_t>(1, model_.kv_heads / t());
-    const std::int64_t pairs = tokens() * 2 * kv_heads * model_.head_size * kWidth;
-    if (parallel_.context_kind == ContextKind::kRing) {
-      const std::int64_t sent = micro() * layers() * ((c - 1) * (forwards() + 1) + c) * pairs;
+    const std::int64_t by_heads = parallel_.context_by_heads(), ring = parallel_.context_ring();
+    const std::int64_t copies = std::max<std::int64_t>(1, by_heads / kv_heads);
+    const std::int64_t pairs = copies * tokens() * 2 * kv_heads * model_.head_size * kWidth;
+    const std::int64_t queries = tokens() * model_.heads / t() * model_.head_size * kWidth;
+    if (by_heads > 1)
+      add(ring > 1 ? "context-inner all_to_all" : "context all_to_all",
+          micro() * layers() * (forwards() + 1) * (2 * queries + pairs));
+    if (ring > 1) {
+      const std::int64_t sent = micro() * layers() * ((ring - 1) * (forwards() + 1) + ring) * pairs;
       add("context send", sent);
       add("context receive", sent);
-    } else {
+    } else if (by_heads == 1) {
       add("context all_gather", micro() * layers() * (forwards() + 1) * pairs);
       add("context reduce_scatter", micro() * layers() * c * pairs);
     }
@@ -162,7 +169,10 @@ class ClosedForms {
     const std::int64_t size = shards ? parallel_.shard : parallel_.replicas();
     share(shards ? "shard" : "data", size, dense_parameters());
     if (shards) add("replicate all_reduce", exchanges() * gradient() * sum(dense_parameters()) / size);
-    share("expert-data", parallel_.replicas() / parallel_.expert, expert_parameters_of_layers());
+    share(shards ? "expert-shard" : "expert-data", size / parallel_.expert, expert_parameters_of_layers());
+    if (shards && parallel_.replicas() > size)
+      add("expert-replicate all_reduce",
+          exchanges() * gradient() * sum(expert_parameters_of_layers()) / (size / parallel_.expert));
     const bool ends = stage_ == 0 || stage_ + 1 == parallel_.pipeline();
     if (model_.tied_embeddings && parallel_.pipeline() > 1 && ends)
       add("embedding all_reduce",
@@ -197,10 +207,11 @@ class ClosedForms {
 std::string text_of(const TrainingSpec& training) {
   const Parallelism& p = training.parallel;
   return fmt::format(
-      "experts {} layers {}: t {} c {} d {} p {} e {} zero {} shard {} sp {} all-gather {} schedule {} v {} recompute "
+      "experts {} layers {}: t {} c {} d {} p {} e {} zero {} shard {} sp {} context kind {} schedule {} v {} "
+      "recompute "
       "{} m {}",
       training.transformer()->experts, training.transformer()->layers, p.tensor(), p.context(), p.data(), p.pipeline(),
-      p.expert, p.zero, p.shard, p.sequence, p.context_kind == ContextKind::kAllGather, name_of(training.schedule),
+      p.expert, p.zero, p.shard, p.sequence, static_cast<int>(p.context_kind), name_of(training.schedule),
       training.virtual_stages, static_cast<int>(training.recompute), training.micro_batches());
 }
 
@@ -241,8 +252,9 @@ std::vector<Choices> all_choices() {
       for (const std::int64_t data : {1, 2, 3})
         for (const std::int64_t pipeline : {1, 2, 4})
           for (const std::int64_t zero : {0, 1, 2, 3})
-            for (const ScheduleKind schedule : {ScheduleKind::kGpipe, ScheduleKind::kOneForwardOneBackward,
-                                                ScheduleKind::kInterleaved, ScheduleKind::kZeroBubble})
+            for (const ScheduleKind schedule :
+                 {ScheduleKind::kGpipe, ScheduleKind::kOneForwardOneBackward, ScheduleKind::kInterleaved,
+                  ScheduleKind::kZeroBubble, ScheduleKind::kZeroBubbleH2})
               all.push_back({tensor, context, data, pipeline, zero, schedule});
   return all;
 }
@@ -289,6 +301,23 @@ TEST_CASE("every stage communicates the closed forms of its degrees, and nothing
   CHECK(checked > 1200);
 }
 
+TEST_CASE("all-to-all of heads exchanges the closed forms, alone and within a ring") {
+  int checked = 0;
+  for (const TransformerSpec& model : {small_gpt(), small_llama()})
+    for (const std::int64_t tensor : {1, 2})
+      for (const std::int64_t context : {2, 4, 8})
+        for (const std::int64_t inner : {1, 2, 4, 8})
+          for (const Recompute recompute : {Recompute::kNone, Recompute::kFull}) {
+            TrainingSpec training =
+                training_of(model, {tensor, context, 2, 1, 1, ScheduleKind::kOneForwardOneBackward}, 2, 1);
+            training.parallel.context_kind = inner == 8 ? ContextKind::kAllToAll : ContextKind::kAllToAllRing;
+            training.parallel.context_inner = inner == 8 ? 0 : inner;
+            training.recompute = recompute;
+            checked += check_volumes(training) ? 1 : 0;
+          }
+  CHECK(checked > 60);
+}
+
 TEST_CASE("expert parallelism exchanges each row once, whatever its degree") {
   int checked = 0;
   for (const Choices& choices : all_choices())
@@ -315,6 +344,23 @@ TEST_CASE("hybrid sharding reduces, scatters, and then sums up the shards of the
         checked += check_volumes(training) ? 1 : 0;
       }
   CHECK(checked > 300);
+}
+
+// Experts are shared by those of a copy's ranks that hold the same ones: of 8 replicas in copies of 4, each expert of
+// two parts is on two ranks of a copy, and twice.
+TEST_CASE("hybrid sharding shares experts among the ranks of a copy that hold the same ones") {
+  int checked = 0;
+  for (const std::int64_t zero : {1, 2, 3})
+    for (const std::int64_t expert : {1, 2, 4})
+      for (const std::int64_t shard : {4, 8}) {
+        INFO("zero " << zero << " expert " << expert << " shard " << shard);
+        TrainingSpec training = training_of(small_experts(), {1, 1, 8, 1, zero, ScheduleKind::kGpipe}, 4, 1);
+        training.parallel.expert = expert;
+        training.parallel.shard = shard;
+        training.software.overlap_gradients = false;
+        checked += check_volumes(training) ? 1 : 0;
+      }
+  CHECK(checked == 18);
 }
 
 // A ring passes (n-1)/n of a buffer in a reduce-scatter, as much in an all-gather and twice that in an all-reduce.

@@ -47,6 +47,12 @@ void ActionList::collective(std::string name, GroupFamily family, std::int64_t g
   open_.name = goes_on;
 }
 
+void ActionList::exchange(std::string name, GroupFamily family, std::int64_t group_size, Bytes bytes, bool of_result) {
+  if (group_size < 2 || bytes.count() == 0) return;
+  collective(std::move(name), family, group_size, CollectiveKind::kAllToAll, bytes);
+  std::get<Collective>(actions_.back()).of_result = of_result;
+}
+
 void ActionList::gather_result(std::string name, std::int64_t group_size, Bytes bytes) {
   collective(std::move(name), GroupFamily::kTensor, group_size, CollectiveKind::kAllGather, bytes);
   auto* gathered = actions_.empty() ? nullptr : std::get_if<Collective>(&actions_.back());
@@ -79,23 +85,45 @@ void ActionList::close() {
   open_ = {};
 }
 
+LayerShape in_bf16(LayerShape shape) {
+  shape.precision = shape.activation();
+  return shape;
+}
+
+namespace {
+
+// Precision of the operands of a layer's product of weights in `stage`. Products without a role are in that of their
+// forward pass: the router and the head are in bf16.
+Precision in_stage(const LayerShape& shape, const Gemm& forward, ProductStage stage) {
+  if (forward.product == Product::kOther) return forward.precision;
+  return shape.casts() && !shape.casts(forward.product, stage) ? shape.activation() : shape.precision;
+}
+
+}  // namespace
+
 Gemm linear(const LayerShape& shape, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
             Product product) {
   Gemm gemm{m, n, k, batch, shape.precision};
   gemm.product = product;
+  if (product == Product::kQkv || product == Product::kUp) gemm.split = WeightSplit::kColumns;
+  if (product == Product::kProjection || product == Product::kDown) gemm.split = WeightSplit::kRows;
+  gemm.precision = in_stage(shape, gemm, ProductStage::kForward);
   return gemm;
 }
 
 namespace {
 
-// The operand of `columns` values a row that a product in fp8 casts; what a norm left is cast by its kernel. The
-// transposed copy is for the gradient of the weights, which frozen ones do not have.
-void add_cast(const LayerShape& shape, const Gemm& product, std::int64_t columns, bool normalised,
+// The operand of `columns` values a row that products in low precision cast, for `stage` and for the gradient of the
+// weights, which takes it the other way round and which frozen weights do not have; what a norm left is cast by its
+// kernel.
+void add_cast(const LayerShape& shape, const Gemm& product, std::int64_t columns, ProductStage stage,
               std::vector<Operator>& operators) {
-  const Bytes both = normalised ? shape.fp8.normalised : shape.fp8.operand;
-  const Bytes each = shape.lora == nullptr ? both : both - size_of(Precision::kFp8);
-  if (!shape.computes_fp8() || each.count() <= 0) return;
-  operators.emplace_back(element_wise(ElementWiseKind::kCast, product.batch * product.m * columns, each.count()));
+  const bool weights = shape.lora == nullptr && shape.casts(product.product, ProductStage::kWeightGradient);
+  const std::int64_t orientations = (shape.casts(product.product, stage) ? 1 : 0) + (weights ? 1 : 0);
+  const bool normalised =
+      stage == ProductStage::kForward && (product.product == Product::kQkv || product.product == Product::kUp);
+  const Bytes moved = shape.recipe.traffic(product.batch * product.m * columns, normalised, orientations);
+  if (moved.count() > 0) operators.emplace_back(ElementWise{ElementWiseKind::kCast, moved});
 }
 
 bool has_adapter(const LayerShape& shape, const Gemm& product) {
@@ -114,8 +142,7 @@ std::array<Gemm, 2> adapter_of(const LayerShape& shape, const Gemm& product) {
 
 std::vector<Operator> forward_of(const LayerShape& shape, const Gemm& product) {
   std::vector<Operator> operators;
-  const bool normalised = product.product == Product::kQkv || product.product == Product::kUp;
-  add_cast(shape, product, product.k, normalised, operators);
+  add_cast(shape, product, product.k, ProductStage::kForward, operators);
   operators.emplace_back(product);
   if (has_adapter(shape, product))
     for (const Gemm& factor : adapter_of(shape, product)) operators.emplace_back(factor);
@@ -124,8 +151,10 @@ std::vector<Operator> forward_of(const LayerShape& shape, const Gemm& product) {
 
 std::vector<Operator> input_gradient_of(const LayerShape& shape, const Gemm& product) {
   std::vector<Operator> operators;
-  add_cast(shape, product, product.n, false, operators);
-  operators.emplace_back(input_gradient(product));
+  add_cast(shape, product, product.n, ProductStage::kInputGradient, operators);
+  Gemm gradient = input_gradient(product);
+  gradient.precision = in_stage(shape, product, ProductStage::kInputGradient);
+  operators.emplace_back(gradient);
   if (has_adapter(shape, product))
     for (const Gemm& factor : adapter_of(shape, product)) operators.emplace_back(input_gradient(factor));
   return operators;
@@ -136,6 +165,13 @@ std::vector<Operator> weight_gradient_of(const LayerShape& shape, const Gemm& pr
   std::vector<Operator> operators;
   if (has_adapter(shape, product))
     for (const Gemm& factor : adapter_of(shape, product)) operators.emplace_back(weight_gradient(shape, factor));
+  return operators;
+}
+
+std::vector<Operator> weight_gradients_of(const LayerShape& shape, const std::vector<Gemm>& products) {
+  std::vector<Operator> operators;
+  for (const Gemm& product : products)
+    for (const Operator& op : weight_gradient_of(shape, product)) operators.push_back(op);
   return operators;
 }
 
@@ -155,15 +191,36 @@ Gemm input_gradient(const Gemm& forward) {
 }
 
 Gemm weight_gradient(const LayerShape& shape, const Gemm& forward) {
-  Gemm gradient{forward.k, forward.n, forward.m, forward.batch, forward.precision};
+  const Precision precision = in_stage(shape, forward, ProductStage::kWeightGradient);
+  Gemm gradient{forward.k, forward.n, forward.m, forward.batch, precision};
   gradient.stage = ProductStage::kWeightGradient;
+  gradient.split = forward.split;
   gradient.grouped = forward.grouped;
+  gradient.of_experts = forward.of_experts;
   gradient.result = shape.accumulated;
   return gradient;
 }
 
 ElementWise element_wise(ElementWiseKind kind, std::int64_t elements, std::int64_t bytes_each) {
   return {kind, Bytes(elements * bytes_each)};
+}
+
+bool has_product(const Action& action) {
+  const auto* compute = std::get_if<Compute>(&action);
+  if (compute == nullptr) return std::holds_alternative<RingExchange>(action);
+  return std::ranges::any_of(compute->operators,
+                             [](const Operator& op) { return !std::holds_alternative<ElementWise>(op); });
+}
+
+void drop_result(Product product, std::vector<Action>& actions) {
+  while (!actions.empty() && !has_product(actions.back())) actions.pop_back();
+  auto* compute = actions.empty() ? nullptr : std::get_if<Compute>(&actions.back());
+  if (compute == nullptr) return;
+  while (std::holds_alternative<ElementWise>(compute->operators.back())) compute->operators.pop_back();
+  const auto* last = std::get_if<Gemm>(&compute->operators.back());
+  const bool makes_result = product == Product::kDown || product == Product::kProjection;
+  if (last != nullptr && makes_result && last->product == product) compute->operators.pop_back();
+  if (compute->operators.empty()) actions.pop_back();
 }
 
 // Reads the tokens, writes them normalised.
@@ -193,36 +250,48 @@ void add_residual_backward(const LayerShape& shape, ActionList& backward) {
   if (dropout + bias > 0) backward.add(element_wise(ElementWiseKind::kAdd, elements, dropout + bias));
 }
 
-void begin_forward(const LayerShape& shape, const std::string& name, ActionList& forward) {
+void gather_operands(const LayerShape& shape, const std::string& name, Product product, ProductStage stage,
+                     ActionList& actions) {
+  if (shape.sequence_parallel)
+    actions.collective(name + " gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
+                       shape.gathered_operands(product, stage));
+}
+
+void sum_results(const LayerShape& shape, const std::string& name, ActionList& actions) {
+  const CollectiveKind kind = shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
+  actions.collective(name + " sum", GroupFamily::kTensor, shape.tensor, kind, shape.activations());
+}
+
+void begin_forward(const LayerShape& shape, const std::string& name, Product product, ActionList& forward) {
   forward.compute(name);
   add_norm(shape, forward);
-  if (shape.sequence_parallel)
-    forward.collective(name + " gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
-                       shape.gathered_operands());
+  gather_operands(shape, name, product, ProductStage::kForward, forward);
 }
 
 void end_forward(const LayerShape& shape, const std::string& name, ActionList& forward) {
-  const CollectiveKind kind = shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
-  forward.collective(name + " sum", GroupFamily::kTensor, shape.tensor, kind, shape.activations());
+  sum_results(shape, name, forward);
   add_residual(shape, forward);
 }
 
-void begin_backward(const LayerShape& shape, const std::string& name, ActionList& backward) {
+void begin_backward(const LayerShape& shape, const std::string& name, Product product, ActionList& backward) {
   backward.compute(name);
   add_residual_backward(shape, backward);
-  if (shape.sequence_parallel)
-    backward.collective(name + " gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
-                        shape.gathered_operands());
+  gather_operands(shape, name, product, ProductStage::kInputGradient, backward);
 }
 
 void end_backward(const LayerShape& shape, const std::string& name, const std::vector<Operator>& weights,
                   ParameterCount finishes, ActionList& backward) {
   const WeightGradients place = shape.tensor > 1 ? shape.weight_gradients : shape.other_weight_gradients();
-  const CollectiveKind kind = shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
   if (place == WeightGradients::kInline) backward.weight_gradient(name + " weights", weights, finishes, place);
-  backward.collective(name + " sum", GroupFamily::kTensor, shape.tensor, kind, shape.activations());
+  sum_results(shape, name, backward);
   if (place != WeightGradients::kInline) backward.weight_gradient(name + " weights", weights, finishes, place);
   add_norm_backward(shape, backward);
+}
+
+void add_norm_again(const LayerShape& shape, Bytes kept, ActionList& again, BlockProgram& block) {
+  if (!shape.modules.norm) return;
+  add_norm(shape, again);
+  block.saved_again += kept;
 }
 
 Bytes saved_around(const LayerShape& shape) {

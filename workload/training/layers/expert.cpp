@@ -14,7 +14,7 @@ namespace {
 // Sizes of the rank's experts and of the shared ones.
 struct Experts {
   std::int64_t local = 0;     // experts of the rank
-  std::int64_t sent = 0;      // rows that the rank's own tokens make
+  std::int64_t sent = 0;      // rows that the rank's own tokens make, with padding, without dropped ones
   std::int64_t received = 0;  // rows that come to the rank from its group
   std::int64_t rows = 0;      // of its tensor group's experts, all of them
   std::int64_t ffn = 0;       // of one expert, on the rank
@@ -26,19 +26,22 @@ Experts experts_of(const LayerShape& shape) {
   const TransformerSpec& model = *shape.model;
   const std::int64_t products = model.gated_mlp ? 2 : 1;  // by columns
   Experts e;
-  e.local = model.experts / shape.expert;
-  e.sent = shape.own_tokens() * model.experts_per_token;
+  e.local = (model.experts + shape.dispatching.redundant) / shape.expert;
+  const auto chosen = static_cast<double>(shape.own_tokens() * model.experts_per_token);
   // At least one: a rank whose experts nobody chooses takes part in the exchange.
-  e.received = std::max<std::int64_t>(1, std::llround(static_cast<double>(e.sent) * shape.expert_load));
-  const std::int64_t each =
-      (e.received * (shape.sequence_parallel ? shape.expert_tensor : 1) + e.local - 1) / e.local;  // rows of one expert
+  e.sent = std::max<std::int64_t>(1, std::llround(chosen * shape.sent_load));
+  e.received = std::max<std::int64_t>(1, std::llround(chosen * shape.expert_load));
+  const std::int64_t all = e.received * (shape.sequence_parallel ? shape.expert_tensor : 1);
+  const std::int64_t multiple = shape.dispatching.row_multiple;
+  const std::int64_t each = ((all + e.local - 1) / e.local + multiple - 1) / multiple * multiple;  // of one expert
   e.rows = each * e.local;
   e.ffn = model.expert_hidden / shape.expert_tensor;
   e.shared = model.shared_experts * (model.expert_hidden / shape.tensor);
-  e.router = linear(shape, shape.own_tokens(), model.experts, model.hidden);
+  e.router = Gemm{shape.own_tokens(), model.experts, model.hidden, 1, shape.activation()};
   e.up = linear(shape, each, products * e.ffn, model.hidden, e.local, Product::kUp);
   e.down = linear(shape, each, model.hidden, e.ffn, e.local, Product::kDown);
   e.up.grouped = e.down.grouped = e.local > 1;
+  e.up.of_experts = e.down.of_experts = true;
   e.shared_up = linear(shape, shape.tokens(), products * e.shared, model.hidden, 1, Product::kUp);
   e.shared_down = linear(shape, shape.tokens(), model.hidden, e.shared, 1, Product::kDown);
   return e;
@@ -67,7 +70,7 @@ ElementWise activation(const LayerShape& shape, std::int64_t values, bool backwa
   return element_wise(ElementWiseKind::kActivation, values, moved * shape.width());
 }
 
-// On their way to experts rows may have a precision of their own, with scales as DeepSeek-V3 has them.
+// On their way to experts rows may have a precision of their own, with its scales.
 Bytes sent_rows(const LayerShape& shape, std::int64_t rows, bool to_experts) {
   const Precision precision =
       to_experts ? shape.dispatching.precision.value_or(shape.activation()) : shape.activation();
@@ -136,11 +139,9 @@ void add_routing(const LayerShape& shape, std::int64_t kernels, ActionList& acti
   for (std::int64_t i = 0; i < kernels; ++i) actions.add(scores);
 }
 
-std::vector<Action> forward_of(const LayerShape& shape, const Experts& e) {
+// Forward pass between the norm and the residual sum.
+void add_experts(const LayerShape& shape, const Experts& e, ActionList& forward) {
   const std::string name = kName;
-  ActionList forward;
-  forward.compute(name);
-  add_norm(shape, forward);
   forward.add(e.router);
   // Between choosing experts and putting tokens in order the host reads how many go where.
   add_routing(shape, shape.router - shape.router / 2, forward);
@@ -157,6 +158,13 @@ std::vector<Action> forward_of(const LayerShape& shape, const Experts& e) {
   exchange(shape, name + " combine", e, false, forward);
   forward.add(copy_rows(shape, e.sent));
   if (e.shared > 0 && !overlaps_shared(shape, e)) add_shared(shape, e, false, forward);
+}
+
+std::vector<Action> forward_of(const LayerShape& shape, const Experts& e) {
+  ActionList forward;
+  forward.compute(kName);
+  add_norm(shape, forward);
+  add_experts(shape, e, forward);
   add_residual(shape, forward);
   return std::move(forward).take();
 }
@@ -193,8 +201,8 @@ std::vector<Action> backward_of(const LayerShape& shape, const Experts& e, Param
 // Rows that experts take. Ranks that share experts keep them as they were gathered, too.
 Bytes kept_rows(const LayerShape& shape, const Experts& e) {
   const bool gathers = shape.sequence_parallel && shape.expert_tensor > 1;
-  const Bytes taken = shape.saved_width() < shape.width() ? Bytes(e.rows * shape.model->hidden * shape.saved_width())
-                                                          : sent_rows(shape, e.rows, true);
+  const Bytes taken = shape.saves_cast(Product::kUp) ? shape.saved_values(Product::kUp, e.rows * shape.model->hidden)
+                                                     : sent_rows(shape, e.rows, true);
   return taken + (gathers ? rows_of(shape, e.rows) : Bytes(0));
 }
 
@@ -214,20 +222,67 @@ Bytes kept_for_weights(const LayerShape& shape, const Experts& e) {
   }
 }
 
-// Adds recomputed modules of a block: its norm, whose result has `normed` bytes, and the activation of `values`, whose
-// result has `activated`.
-void add_modules(const LayerShape& shape, Bytes normed, std::int64_t values, std::int64_t activated,
-                 BlockProgram& block) {
-  if (shape.modules.norm) {
-    block.again.emplace_back(
-        element_wise(ElementWiseKind::kNorm, shape.own_tokens() * shape.model->hidden, 2 * shape.width()));
-    block.saved_again += normed;
+// Activation of `values`, of which a product takes the result of `activated` bytes.
+void add_activation_again(const LayerShape& shape, std::int64_t values, Bytes activated, ActionList& again,
+                          BlockProgram& block) {
+  if (values == 0) return;
+  again.add(activation(shape, values, false));
+  const std::int64_t inputs = shape.model->gated_mlp ? 2 : 1;
+  block.saved_again += activated;
+  if (shape.modules.fp8_inputs) block.saved_again += Bytes(values * inputs * (shape.width() - 1));
+}
+
+// Sizes of what experts and shared experts keep behind their first product.
+struct KeptByExperts {
+  const LayerShape& shape;
+  std::int64_t values = 0, shared = 0;  // activated, of experts and of shared ones
+  Bytes weighted{0};                    // by the router's weights
+
+  // Results of the activation of so many values, and the same with its inputs.
+  Bytes activated(std::int64_t of) const { return shape.saved_values(Product::kDown, of); }
+  Bytes around_activation(std::int64_t of) const {
+    return Bytes(of * (shape.model->gated_mlp ? 2 : 1) * shape.width()) + activated(of);
   }
-  if (shape.modules.activation) {
-    block.again.emplace_back(activation(shape, values, false));
-    const std::int64_t inputs = shape.model->gated_mlp ? 2 : 1;
-    block.saved_again += Bytes(activated + (shape.modules.fp8_inputs ? values * inputs * (shape.width() - 1) : 0));
+  Bytes behind_rows() const { return around_activation(values + shared) + weighted; }
+};
+
+KeptByExperts kept_by_experts(const LayerShape& shape, const Experts& e) {
+  return {shape, e.rows * e.ffn, shape.tokens() * e.shared, kept_for_weights(shape, e)};
+}
+
+std::vector<Action> experts_again(const LayerShape& shape, const Experts& e, const KeptByExperts& kept,
+                                  BlockProgram& block) {
+  const RecomputeModules& modules = shape.modules;
+  ActionList again;
+  again.compute(kName);
+  add_norm_again(shape, shape.own_activations(), again, block);
+  if (modules.experts) {
+    add_experts(shape, e, again);
+    block.saved_again += kept_rows(shape, e) + kept.behind_rows();
+    std::vector<Action> actions = std::move(again).take();
+    if (!shape.recompute_all) drop_result(Product::kDown, actions);
+    for (Action& action : actions)
+      if (auto* compute = std::get_if<Compute>(&action)) compute->of_varying_sizes = true;
+    return actions;
   }
+  const bool apart = modules.shared_experts && e.shared > 0;
+  if (modules.activation || modules.expert_activation) {
+    const std::int64_t values = kept.values + (modules.activation && !apart ? kept.shared : 0);
+    const bool within = shape.router_weights == RouterWeights::kActivations;
+    add_activation_again(shape, values, kept.activated(values) + (within ? kept.weighted : Bytes(0)), again, block);
+  }
+  if (apart) {
+    add_shared(shape, e, false, again);
+    block.saved_again += kept.around_activation(kept.shared);
+  }
+  return std::move(again).take();
+}
+
+// Products between the norm and the residual sum.
+void add_perceptron(const LayerShape& shape, const Gemm& up, const Gemm& down, ActionList& actions) {
+  actions.add(forward_of(shape, up));
+  actions.add(activation(shape, shape.tokens() * down.k, false));
+  actions.add(forward_of(shape, down));
 }
 
 }  // namespace
@@ -247,15 +302,13 @@ BlockProgram perceptron_block(const LayerShape& shape) {
   block.frozen = weights_of.frozen;
 
   ActionList forward;
-  begin_forward(shape, name, forward);
-  forward.add(forward_of(shape, up));
-  forward.add(element_wise(ElementWiseKind::kActivation, values, (model.gated_mlp ? 3 : 2) * width));
-  forward.add(forward_of(shape, down));
+  begin_forward(shape, name, Product::kUp, forward);
+  add_perceptron(shape, up, down, forward);
   end_forward(shape, name, forward);
   block.forward = std::move(forward).take();
 
   ActionList backward;
-  begin_backward(shape, name, backward);
+  begin_backward(shape, name, Product::kDown, backward);
   backward.add(input_gradient_of(shape, down));
   std::vector<Operator> weights = weight_gradient_of(shape, up);
   const std::vector<Operator> of_down = weight_gradient_of(shape, down);
@@ -270,9 +323,22 @@ BlockProgram perceptron_block(const LayerShape& shape) {
   end_backward(shape, name, weights, block.parameters, backward);
   block.backward = std::move(backward).take();
 
-  block.saved = saved_around(shape) + shape.saved_input() +
-                Bytes(values * ((model.gated_mlp ? 2 : 1) * width + shape.saved_width()));
-  add_modules(shape, shape.saved_input(), values, values * shape.saved_width(), block);
+  const Bytes made(values * (model.gated_mlp ? 2 : 1) * width);
+  const Bytes activated = shape.saved_values(Product::kDown, values);
+  block.saved = saved_around(shape) + shape.saved_input(Product::kUp) + made + activated;
+  ActionList again;
+  again.compute(shape.modules.perceptron ? name : kName);
+  add_norm_again(shape, shape.saved_input(Product::kUp), again, block);
+  if (shape.modules.perceptron) {
+    gather_operands(shape, name, Product::kUp, ProductStage::kForward, again);
+    add_perceptron(shape, up, down, again);
+    sum_results(shape, name, again);
+    block.saved_again += made + activated;
+  } else if (shape.modules.activation) {
+    add_activation_again(shape, values, activated, again, block);
+  }
+  block.again = std::move(again).take();
+  if (shape.modules.perceptron && !shape.recompute_all) drop_result(Product::kDown, block.again);
   return block;
 }
 
@@ -283,12 +349,9 @@ BlockProgram expert_block(const LayerShape& shape) {
   block.forward = forward_of(shape, e);
   block.backward = backward_of(shape, e, block.parameters);
   // Inputs of the router and of the experts, what the experts computed, and the same of shared ones.
-  const std::int64_t values = e.rows * e.ffn + shape.tokens() * e.shared;
-  const Bytes made(values * (shape.model->gated_mlp ? 2 : 1) * shape.width()), down(values * shape.saved_width());
-  const Bytes weighted = kept_for_weights(shape, e);
-  block.saved = saved_around(shape) + shape.own_activations() + kept_rows(shape, e) + made + down + weighted;
-  const bool within = shape.router_weights == RouterWeights::kActivations;
-  add_modules(shape, shape.own_activations(), values, (down + (within ? weighted : Bytes(0))).count(), block);
+  const KeptByExperts kept = kept_by_experts(shape, e);
+  block.saved = saved_around(shape) + shape.own_activations() + kept_rows(shape, e) + kept.behind_rows();
+  block.again = experts_again(shape, e, kept, block);
   for (std::vector<Action>* actions : {&block.forward, &block.backward})
     for (Action& action : *actions)
       if (auto* compute = std::get_if<Compute>(&action)) compute->of_varying_sizes = true;

@@ -7,8 +7,9 @@
 namespace orrery::workload {
 
 std::string_view name_of(GroupFamily family) {
-  constexpr std::array<std::string_view, 9> kNames = {"tensor",    "context",     "expert",    "data", "shard",
-                                                      "replicate", "expert-data", "embedding", "world"};
+  constexpr std::array<std::string_view, kGroupFamilyCount> kNames = {
+      "tensor",      "context",      "expert",           "data",      "shard", "replicate",
+      "expert-data", "expert-shard", "expert-replicate", "embedding", "world", "context-inner"};
   return kNames[static_cast<std::size_t>(family)];
 }
 
@@ -58,9 +59,10 @@ LayerProgram price(LayerProgram layer, const SoftwareSpec& software, const Opera
   for (std::vector<Action>* actions : {&layer.forward, &layer.recompute, &layer.backward})
     for (Action& action : *actions) {
       if (auto* ring = std::get_if<RingExchange>(&action)) {
+        ring->own_cost = cost_of(ring->own, times, &host, taken);
         ring->cost = cost_of(ring->operators, times, &host, taken);
-        if (host.graphs == GraphScope::kDense)
-          ring->cost.host = {Duration::zero(), ring->cost.time};  // all of one graph
+        for (Cost* cost : {&ring->own_cost, &ring->cost})
+          if (host.graphs == GraphScope::kDense) cost->host = {Duration::zero(), cost->time};  // all of one graph
       }
       auto* compute = std::get_if<Compute>(&action);
       if (compute == nullptr) continue;

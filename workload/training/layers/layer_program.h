@@ -21,7 +21,9 @@
 namespace orrery::workload {
 
 // Families of groups that a rank communicates in. kData: ranks with the same share of the parameters (data times
-// context parallel); kExpertData: the same for experts.
+// context parallel), of which kShard divide a copy and kReplicate have the same share (hybrid sharding); kExpertData,
+// kExpertShard, kExpertReplicate: the same for experts. kContextInner: context-parallel ranks that exchange heads,
+// where they are not all of a sequence's.
 enum class GroupFamily : std::uint8_t {
   kTensor,
   kContext,
@@ -30,11 +32,14 @@ enum class GroupFamily : std::uint8_t {
   kShard,
   kReplicate,
   kExpertData,
+  kExpertShard,
+  kExpertReplicate,
   kEmbedding,
   kWorld,
+  kContextInner,
 };
 
-inline constexpr std::size_t kGroupFamilyCount = 9;
+inline constexpr std::size_t kGroupFamilyCount = 12;
 
 std::string_view name_of(GroupFamily family);  // "tensor", "context", ...
 
@@ -91,7 +96,7 @@ struct Collective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes bytes;               // of the rank's own input buffer, as in ExecutionGraph
   bool beside_next = false;  // the next Compute runs while it does, and what is behind that waits for both
-  bool of_result = false;    // an all-gather of what was computed before it, not for what is computed next
+  bool of_result = false;    // of what was computed before it, not for what is computed next
 };
 
 // Passes blocks round the context-parallel group: `blocks` computations, and beside each but the last a message to the
@@ -100,10 +105,11 @@ struct Collective {
 struct RingExchange {
   std::string name;
   std::int64_t blocks = 1;
-  std::vector<Operator> operators;  // of one block
+  std::vector<Operator> own;        // of the rank's own block, the first
+  std::vector<Operator> operators;  // of each other one
   Bytes bytes;                      // of one message
   bool has_gradients = false;       // of as many bytes
-  Cost cost{};                      // of one block, once priced
+  Cost own_cost{}, cost{};          // once priced
 };
 
 using Action = std::variant<Compute, Collective, RingExchange>;

@@ -19,7 +19,8 @@ namespace orrery::workload {
 // sequence parallelism splits what is between them and turns all-reduces into all-gathers and reduce-scatters
 // (Korthikanti et al. 2022).
 LayerProgram embedding_layer(const LayerShape& shape);
-LayerProgram transformer_layer(const LayerShape& shape, bool has_experts);
+// `second`: what follows the mixer of the shape's kind; not kByDepth.
+LayerProgram transformer_layer(const LayerShape& shape, FeedForward second);
 // `tied_here`: the embedding is on the same rank, and the weights are counted there.
 LayerProgram head_layer(const LayerShape& shape, bool tied_here);
 // A module of multi-token prediction without its head, which is one that is tied here. `copies_table`: it holds a table

@@ -17,11 +17,6 @@ void append(std::vector<Action>& to, std::vector<Action> actions) {
   std::ranges::move(actions, std::back_inserter(to));
 }
 
-// Parameters that a table of positions adds to the embedding.
-std::int64_t position_parameters(const TransformerSpec& model) {
-  return model.position == PositionKind::kLearned ? model.sequence * model.hidden : 0;
-}
-
 // Keep `kept` bytes until the backward pass; the rest is working memory.
 void keep(LayerProgram& layer, Bytes kept) {
   layer.working = std::max(Bytes(0), layer.saved - kept);
@@ -37,9 +32,10 @@ struct Recomputed {
 // Columns of results that software computes apart: queries, keys and values, and both halves of a gated perceptron.
 std::vector<std::int64_t> parts_of(const Gemm& product, const LayerShape& shape) {
   const TransformerSpec& model = *shape.model;
-  if (product.product == Product::kQkv && !model.latent) {
-    const std::int64_t pairs = shape.kv_heads() * model.head_size;
-    return {product.n - 2 * pairs, pairs, pairs};
+  const AttentionSpec& own = shape.kind.attention;
+  if (product.product == Product::kQkv && shape.kind.mixer == MixerKind::kAttention && !own.latent) {
+    const std::int64_t keys = shape.kv_heads() * own.key_size(), values = shape.kv_heads() * own.value_size();
+    return {product.n - keys - values, keys, values};
   }
   if (product.product == Product::kUp && model.gated_mlp) return {product.n / 2, product.n / 2};
   return {product.n};
@@ -69,7 +65,7 @@ class EverySecondProduct {
           kept_.bytes += ceil_div(collective->bytes, scatters ? shape_.tensor : 1);
         continue;
       }
-      for (Operator op : std::get<RingExchange>(action).operators) keep(op);
+      for (Operator op : std::get<RingExchange>(action).own) keep(op);
     }
     return std::move(kept_);
   }
@@ -115,14 +111,6 @@ bool is_kept(const Operator& op, const LayerShape& shape, Bytes& bytes) {
   return true;
 }
 
-// True if the action computes products or attention.
-bool has_product(const Action& action) {
-  const auto* compute = std::get_if<Compute>(&action);
-  if (compute == nullptr) return std::holds_alternative<RingExchange>(action);
-  return std::ranges::any_of(compute->operators,
-                             [](const Operator& op) { return !std::holds_alternative<ElementWise>(op); });
-}
-
 // True if the action reads a table whose parts are spread over ranks.
 bool is_lookup(const Action& action) {
   const auto* compute = std::get_if<Compute>(&action);
@@ -131,14 +119,26 @@ bool is_lookup(const Action& action) {
   return moved != nullptr && moved->kind == ElementWiseKind::kEmbedding;
 }
 
-// Actions behind the operands of a layer's last product make the layer's result, which its backward pass does not need.
-void drop_result(std::vector<Action>& actions) {
-  while (!actions.empty() && !has_product(actions.back())) actions.pop_back();
-  auto* compute = actions.empty() ? nullptr : std::get_if<Compute>(&actions.back());
-  if (compute == nullptr) return;
-  while (std::holds_alternative<ElementWise>(compute->operators.back())) compute->operators.pop_back();
-  const auto* last = std::get_if<Gemm>(&compute->operators.back());
-  if (last != nullptr && last->product == Product::kDown) compute->operators.pop_back();
+// Role of the last product of a layer, which makes its result: of a perceptron, or of attention where none follows.
+Product last_product(const std::vector<Action>& forward) {
+  Product last = Product::kOther;
+  for (const Action& action : forward)
+    if (const auto* compute = std::get_if<Compute>(&action))
+      for (const Operator& op : compute->operators)
+        if (const auto* gemm = std::get_if<Gemm>(&op)) last = gemm->product;
+  return last;
+}
+
+// True if context-parallel ranks exchange a result of attention that is kept, or gather keys and values for it alone:
+// the backward pass gathers them itself.
+bool is_of_kept_core(const Action& action, const LayerShape& shape) {
+  const auto* collective = std::get_if<Collective>(&action);
+  if (collective == nullptr || !shape.keep[static_cast<std::size_t>(Kept::kAttention)]) return false;
+  if (shape.attention != AttentionKind::kFlash) return false;
+  if (collective->kind == CollectiveKind::kAllGather) return collective->family == GroupFamily::kContext;
+  const bool is_by_heads =
+      collective->family == GroupFamily::kContext || collective->family == GroupFamily::kContextInner;
+  return is_by_heads && collective->of_result;
 }
 
 // Part of a forward pass that is computed again. Collectives of the tensor group go with the products they are of: what
@@ -148,16 +148,17 @@ Recomputed without_kept(const std::vector<Action>& forward, const LayerShape& sh
   std::vector<Action> actions;
   for (const Action& action : forward) {
     const auto* ring = std::get_if<RingExchange>(&action);
-    if (ring != nullptr && is_kept(ring->operators.front(), shape, result.bytes)) continue;
+    if (ring != nullptr && is_kept(ring->own.front(), shape, result.bytes)) continue;
     actions.push_back(action);
     if (auto* compute = std::get_if<Compute>(&actions.back()))
       std::erase_if(compute->operators, [&](const Operator& op) { return is_kept(op, shape, result.bytes); });
   }
-  if (!shape.recompute_all) drop_result(actions);
+  if (!shape.recompute_all) drop_result(last_product(forward), actions);
   for (std::size_t i = 0; i < actions.size(); ++i) {
     const auto* compute = std::get_if<Compute>(&actions[i]);
     if (compute != nullptr && compute->operators.empty()) continue;
     const auto* collective = std::get_if<Collective>(&actions[i]);
+    if (is_of_kept_core(actions[i], shape)) continue;
     if (collective != nullptr && collective->family == GroupFamily::kTensor) {
       const std::size_t of = collective->kind == CollectiveKind::kAllGather && !collective->of_result ? i + 1 : i - 1;
       if (of >= actions.size() || (!has_product(actions[of]) && !is_lookup(actions[of]))) continue;
@@ -245,6 +246,7 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
   ORRERY_ASSERT(model != nullptr);
   LayerShape shape;
   shape.model = model;
+  shape.kind = model->kind_of(0);
   shape.micro_batch = training.micro_batch;
   shape.tensor = training.parallel.tensor();
   shape.context = training.parallel.context();
@@ -252,6 +254,9 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
   shape.expert_tensor = shape.tensor / training.parallel.expert_columns();
   shape.sequence_parallel = training.parallel.sequence && shape.tensor > 1;
   shape.context_kind = training.parallel.context_kind;
+  shape.context_balance = training.parallel.context_balance;
+  shape.by_heads = training.parallel.context_by_heads();
+  shape.ring = training.parallel.context_ring();
   shape.dispatching = training.experts;
   shape.expert_load = expert_load;
   shape.attention = attention_of(training);
@@ -261,18 +266,20 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
   shape.recompute_all = training.software.recompute_all;
   shape.selective = training.software.selective;
   shape.loss = training.software.footprint.loss;
+  shape.chunked = training.loss;
   shape.attention_copy = training.software.footprint.attention_copy;
   shape.router_weights = training.software.footprint.router_weights;
   shape.weight_gradient = training.software.footprint.weight_gradient;
   if (training.lora) shape.lora = &*training.lora;
-  shape.fp8 = training.software.fp8;
+  shape.recipe = training.recipe_of_casts();
   shape.router = training.software.host.router;
-  shape.reads_sizes = training.software.host.reads_sizes;
+  // A host that launches no kernel by itself is never waited for, nor does it wait.
+  shape.reads_sizes = training.software.host.reads_sizes && training.software.host.launch_alone() > Duration::zero();
   if (training.software.accumulation.count() == 0) shape.accumulated = size_of(training.software.gradients) * 2;
   const bool in_pieces = training.software.overlap_tensor == TensorOverlap::kPieces && shape.sequence_parallel;
   if (in_pieces && shape.tensor <= kMostPieces) shape.pieces = shape.tensor;
   shape.modules = training.recompute_modules;
-  const bool apart = training.schedule == ScheduleKind::kZeroBubble || training.overlaps();
+  const bool apart = splits_all(training.schedule) || training.overlaps();
   shape.weight_gradients = apart                                                      ? WeightGradients::kApart
                            : training.software.overlap_tensor == TensorOverlap::kNone ? WeightGradients::kInline
                                                                                       : WeightGradients::kBeside;
@@ -282,121 +289,14 @@ LayerShape layer_shape(const TrainingSpec& training, double expert_load) {
 
 namespace {
 
-// Dropout and norm, where the model has them behind its embedding.
-void end_embedding(const LayerShape& shape, ActionList& forward) {
-  if (shape.dropout) add_residual(shape, forward);
-  if (shape.model->embedding_norm) add_norm(shape, forward);
-}
-
-ActionList embedding_backward(const LayerShape& shape) {
-  ActionList backward;
-  backward.compute("embedding");
-  if (shape.model->embedding_norm) add_norm_backward(shape, backward);
-  if (shape.dropout) add_residual_backward(shape, backward);
-  return backward;
-}
-
-// One product for all patches; all ranks of a tensor group have all of its weights. Images need no gradient.
-LayerProgram patch_embedding(const LayerShape& shape) {
-  const TransformerSpec& model = *shape.model;
-  LayerProgram layer;
-  layer.name = "embedding";
-  layer.parameters.dense = model.patches->values() * model.hidden + 2 * model.hidden + position_parameters(model) +
-                           (model.embedding_norm ? norm_parameters(model) : 0);
-  const std::int64_t patches = shape.micro_batch * (model.sequence - 1);
-  const std::int64_t rank_patches =
-      (patches * shape.own_tokens() + shape.micro_batch * model.sequence - 1) / (shape.micro_batch * model.sequence);
-  const Gemm product = linear(shape, rank_patches, model.hidden, model.patches->values());
-  const std::int64_t values = shape.own_tokens() * model.hidden;
-
-  ActionList forward;
-  forward.compute("embedding");
-  forward.add(product);
-  forward.add(element_wise(ElementWiseKind::kAdd, values, 2 * shape.width()));  // positions
-  end_embedding(shape, forward);
-  layer.forward = std::move(forward).take();
-
-  ActionList backward = embedding_backward(shape);
-  const std::vector<Operator> weights = {element_wise(ElementWiseKind::kAdd, values, shape.width()),
-                                         weight_gradient(shape, product)};
-  backward.weight_gradient("embedding weights", weights, layer.parameters, shape.other_weight_gradients());
-  layer.backward = std::move(backward).take();
-  layer.saved =
-      size_of(shape.activation()) * (rank_patches * model.patches->values()) + Bytes(shape.dropout ? values : 0);
-  return layer;
-}
-
-// Classifier on one token of each image. A rank of a tensor group has all of it, and computes it as the others do.
-LayerProgram classifier(const LayerShape& shape) {
-  const TransformerSpec& model = *shape.model;
-  LayerProgram layer;
-  layer.name = "head";
-  const Gemm product = {shape.micro_batch, model.patches->classes, model.hidden, 1, shape.activation()};
-  const std::int64_t scores = product.m * product.n;
-  layer.parameters.dense = norm_parameters(model) + model.patches->classes * (model.hidden + 1);
-
-  ActionList forward;
-  forward.compute("head");
-  add_norm(shape, forward);
-  forward.add(product);
-  forward.add(element_wise(ElementWiseKind::kLoss, scores, 10));  // to fp32, exponentials, sums
-  layer.forward = std::move(forward).take();
-
-  ActionList backward;
-  backward.compute("head");
-  backward.add(element_wise(ElementWiseKind::kLoss, scores, 8));
-  backward.add(input_gradient(product));
-  backward.weight_gradient("head weights", {weight_gradient(shape, product)}, layer.parameters,
-                           shape.other_weight_gradients());
-  add_norm_backward(shape, backward);
-  layer.backward = std::move(backward).take();
-
-  layer.saved = shape.own_activations() * 2 + Bytes(4 * scores);
-  layer.working = Bytes(shape.width() * scores);
-  return layer;
-}
-
-}  // namespace
-
-LayerProgram embedding_layer(const LayerShape& shape) {
-  const TransformerSpec& model = *shape.model;
-  if (model.patches) return patch_embedding(shape);
-  LayerProgram layer;
-  layer.name = "embedding";
-  if (model.vocab == 0) return layer;
-  layer.parameters.dense =
-      shape.vocab() * model.hidden + position_parameters(model) + (model.embedding_norm ? norm_parameters(model) : 0);
-  const std::int64_t values = shape.tokens() * model.hidden;
-  const CollectiveKind sum = shape.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
-
-  ActionList forward;
-  forward.compute("embedding");
-  forward.add(element_wise(ElementWiseKind::kEmbedding, values, 2 * shape.width()));
-  forward.collective("embedding sum", GroupFamily::kTensor, shape.tensor, sum, shape.activations());
-  end_embedding(shape, forward);
-  layer.forward = std::move(forward).take();
-
-  ActionList backward = embedding_backward(shape);
-  if (shape.sequence_parallel)
-    backward.collective("embedding gather", GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllGather,
-                        shape.own_activations());
-  if (shape.lora != nullptr) std::swap(layer.frozen, layer.parameters.dense);
-  std::vector<Operator> weights = {element_wise(ElementWiseKind::kEmbedding, values, 3 * shape.width())};
-  if (shape.lora != nullptr) weights.clear();
-  backward.weight_gradient("embedding weights", weights, layer.parameters, shape.other_weight_gradients());
-  layer.backward = std::move(backward).take();
-  layer.saved = Bytes(shape.dropout ? shape.own_tokens() * model.hidden : 0);
-  return layer;
-}
-
-namespace {
-
-std::vector<BlockProgram> blocks_of_layer(const LayerShape& shape, bool has_experts) {
+std::vector<BlockProgram> blocks_of_layer(const LayerShape& shape, FeedForward second) {
   std::vector<BlockProgram> blocks;
-  blocks.push_back(attention_block(shape));
-  blocks.back().name = "attention";
-  blocks.push_back(has_experts ? expert_block(shape) : perceptron_block(shape));
-  blocks.back().name = "experts";
+  if (shape.kind.mixer != MixerKind::kNone) {
+    const bool is_attention = shape.kind.mixer == MixerKind::kAttention;
+    blocks.push_back(is_attention ? attention_block(shape) : linear_attention_block(shape));
+  }
+  if (second != FeedForward::kNone)
+    blocks.push_back(second == FeedForward::kExperts ? expert_block(shape) : perceptron_block(shape));
   return blocks;
 }
 
@@ -418,8 +318,8 @@ LayerProgram layer_of(const LayerShape& shape, std::vector<BlockProgram> blocks)
     layer.parameters += block.parameters;
     layer.frozen += block.frozen;
     layer.saved += block.saved - block.saved_again;
-    layer.working += block.saved_again;
-    if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kScores) {
+    layer.working += block.saved_again + block.exchanged;
+    if (shape.makes_scores_again()) {
       layer.saved -= block.saved_scores;
       layer.working += block.saved_scores;
     }
@@ -427,7 +327,7 @@ LayerProgram layer_of(const LayerShape& shape, std::vector<BlockProgram> blocks)
   }
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     append(layer.backward, std::move(block->backward));
-    if (!block->again.empty()) layer.recompute.emplace_back(Compute{block->name, block->again});
+    append(layer.recompute, std::move(block->again));
   }
   if (shape.recompute == Recompute::kSelective && shape.selective == SelectiveKind::kOperators) {
     Recomputed kept = EverySecondProduct(shape).of(layer.forward);
@@ -448,55 +348,14 @@ LayerProgram layer_of(const LayerShape& shape, std::vector<BlockProgram> blocks)
 
 }  // namespace
 
-LayerProgram transformer_layer(const LayerShape& shape, bool has_experts) {
-  return layer_of(shape, blocks_of_layer(shape, has_experts));
+LayerProgram transformer_layer(const LayerShape& shape, FeedForward second) {
+  return layer_of(shape, blocks_of_layer(shape, second));
 }
 
 LayerProgram prediction_layer(const LayerShape& shape, bool copies_table) {
-  std::vector<BlockProgram> blocks = blocks_of_layer(shape, shape.model->experts > 0);
+  std::vector<BlockProgram> blocks = blocks_of_layer(shape, shape.model->feed_forward(shape.model->layers));
   blocks.insert(blocks.begin(), prediction_block(shape, copies_table));
   return layer_of(shape, std::move(blocks));
-}
-
-LayerProgram head_layer(const LayerShape& shape, bool tied_here) {
-  const TransformerSpec& model = *shape.model;
-  if (model.patches) return classifier(shape);
-  LayerProgram layer;
-  layer.name = "head";
-  if (model.vocab == 0) return layer;
-  // Ranks that share a sequence split its predicted tokens.
-  const std::int64_t predicted = (shape.micro_batch * model.predicted() + shape.context - 1) / shape.context;
-  const Gemm logits = {predicted, shape.vocab(), model.hidden, 1, shape.activation()};
-  const std::int64_t scores = logits.m * logits.n;
-  layer.parameters.dense = norm_parameters(model) + (tied_here ? 0 : shape.vocab() * model.hidden);
-
-  // The loss over a vocabulary that is split: maximum, target and sum of each token, in fp32.
-  const auto across = [&](const char* what, ActionList& actions) {
-    actions.collective(what, GroupFamily::kTensor, shape.tensor, CollectiveKind::kAllReduce, Bytes(4 * predicted));
-  };
-  ActionList forward;
-  begin_forward(shape, "head", forward);
-  forward.add(logits);
-  forward.add(element_wise(ElementWiseKind::kLoss, scores, 10));  // to fp32, exponentials, sums
-  across("loss maximum", forward);
-  across("loss target", forward);
-  across("loss sum", forward);
-  layer.forward = std::move(forward).take();
-
-  ActionList backward;
-  backward.compute("head");
-  backward.add(element_wise(ElementWiseKind::kLoss, scores, 8));
-  backward.add(input_gradient(logits));
-  if (shape.lora != nullptr) std::swap(layer.frozen, layer.parameters.dense);
-  end_backward(shape, "head", weight_gradient_of(shape, logits), layer.parameters, backward);
-  layer.backward = std::move(backward).take();
-
-  // The loss keeps exponentials in fp32, or less where one kernel makes gradients of the logits at once.
-  const Bytes held = shape.loss.value_or(Bytes(4 + shape.width())), kept = std::min(held, Bytes(4));
-  layer.saved = (shape.sequence_parallel ? shape.own_activations() : shape.activations()) + shape.own_activations() +
-                kept * scores;
-  layer.working = (held - kept) * scores;
-  return layer;
 }
 
 }  // namespace orrery::workload

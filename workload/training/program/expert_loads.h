@@ -16,9 +16,10 @@ namespace orrery::workload {
 // them.
 std::vector<double> chances_of_experts(std::span<const double> popularity, std::int64_t picks);
 
-// Load of each expert-parallel rank over the mean: popularity is by Zipf's law, and the places of experts on the ranks
-// are drawn by `parallel.expert_seed`. One load where all experts are alike. Ranks of a stage with one load have one
-// program.
+// Load of each expert-parallel rank over the mean of all without drops: popularity is by Zipf's law, and the places of
+// experts on the ranks are drawn by `parallel.expert_seed`. With redundant experts it is the
+// ranks' places that are drawn. An expert takes tokens up to its capacity; one that pads has as many. One load where
+// all experts are alike. Ranks of a stage with one load have one program.
 std::vector<double> expert_loads(const TrainingSpec& training);
 
 }  // namespace orrery::workload

@@ -16,7 +16,9 @@ class ServerBuilder {
     std::int64_t gradients = 0;
     for (const Bytes bytes : pushes_) gradients += bytes.count() / size_of(training.software.gradients).count();
     parameters_ = training.parameter_size() * gradients;
-    std::vector<Operator> update = {ElementWise{ElementWiseKind::kOptimizer, training.software.optimizer * gradients}};
+    std::vector<Operator> update = {
+        ElementWise{ElementWiseKind::kOptimizer,
+                    training.optimizer.step_traffic(gradients, training.precision, training.software.optimizer)}};
     const Bytes sum = size_of(training.software.gradients) * (3 * gradients * training.parallel.data());
     if (!training.parallel.asynchronous) update.emplace_back(ElementWise{ElementWiseKind::kAccumulate, sum});
     update_ = cost_of(update, times);
@@ -105,7 +107,8 @@ ExchangeGroups exchange_groups(const Parallelism& parallel, const GroupSizes& si
     return {{kData, 1, kData, size_in(kData)}, {kExpertData, 1, kExpertData, size_in(kExpertData)}};
   const ReplicaGroups expert{kExpertData, size_in(kExpertData), kExpertData, 1};
   if (parallel.shard_ranks() == parallel.replicas()) return {{kData, size_in(kData), kData, 1}, expert};
-  return {{kShard, size_in(kShard), kReplicate, size_in(kReplicate)}, expert};
+  return {{kShard, size_in(kShard), kReplicate, size_in(kReplicate)},
+          {kExpertShard, size_in(kExpertShard), kExpertReplicate, size_in(kExpertReplicate)}};
 }
 
 std::int64_t updated_parameters(ParameterCount parameters, const ExchangeGroups& groups) {
@@ -146,15 +149,16 @@ void GradientSynchronisation::issue(Pending& pending, std::int64_t parameters) {
   pending.parameters -= parameters;
   if (training_.parallel.exchange == ExchangeKind::kParameterServer) return push_to_server(pending, bytes);
   ProgramWriter::Nodes after = take_from(pending);
-  if (pending.groups.shards * pending.groups.replicas < 2) return;
+  const std::int64_t copies = &pending == &expert_ ? training_.experts.redundant : 0;
+  if (pending.groups.shards * pending.groups.replicas < 2 && copies == 0) return;
   if (!training_.software.overlap_gradients) {
     after.insert(after.end(), writer_.tail().begin(), writer_.tail().end());
-    return writer_.set_tail({exchange(pending.groups, parameters, std::move(after))});
+    return writer_.set_tail({exchange(pending.groups, parameters, copies, std::move(after))});
   }
-  done_.push_back(exchange(pending.groups, parameters, std::move(after)));
+  done_.push_back(exchange(pending.groups, parameters, copies, std::move(after)));
 }
 
-NodeId GradientSynchronisation::exchange(const ReplicaGroups& groups, std::int64_t parameters,
+NodeId GradientSynchronisation::exchange(const ReplicaGroups& groups, std::int64_t parameters, std::int64_t copies,
                                          ProgramWriter::Nodes after) {
   constexpr std::string_view kName = "gradients";
   const Bytes bytes = size_of(training_.software.gradients) * parameters;
@@ -164,15 +168,17 @@ NodeId GradientSynchronisation::exchange(const ReplicaGroups& groups, std::int64
                                            cost_of({ElementWise{ElementWiseKind::kAccumulate, prepared}}, times_,
                                                    &training_.software.host),
                                            after));
-  NodeId node{};
-  if (groups.shards > 1) {
-    node = writer_.collective_beside(kName, groups.shard, CollectiveKind::kReduceScatter, bytes, after);
-    after.assign(1, node);
-  }
+  if (groups.shards > 1)
+    after.assign(1, writer_.collective_beside(kName, groups.shard, CollectiveKind::kReduceScatter, bytes, after));
   if (groups.replicas > 1)
-    node = writer_.collective_beside(kName, groups.replicate, CollectiveKind::kAllReduce,
-                                     ceil_div(bytes, groups.shards), after);
-  return node;
+    after.assign(1, writer_.collective_beside(kName, groups.replicate, CollectiveKind::kAllReduce,
+                                              ceil_div(bytes, groups.shards), after));
+  if (copies == 0) return after.front();
+  // Copies of an expert lie on ranks of the expert-parallel group, which pass on and take sums as in an all-reduce of
+  // as many bytes as a rank has of copies on average.
+  const std::int64_t slots = training_.transformer()->experts + copies;
+  return writer_.collective_beside("gradients of copies", GroupFamily::kExpert, CollectiveKind::kAllReduce,
+                                   ceil_div(ceil_div(bytes, groups.shards) * copies, slots), after);
 }
 
 // Nodes that the pending gradients wait for. The last node's may go on into the next bucket.

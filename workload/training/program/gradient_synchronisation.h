@@ -56,7 +56,9 @@ class GradientSynchronisation {
   void issue(Pending& pending, std::int64_t parameters);
   static ProgramWriter::Nodes take_from(Pending& pending);
   void push_to_server(Pending& pending, Bytes bytes);
-  NodeId exchange(const ReplicaGroups& groups, std::int64_t parameters, ProgramWriter::Nodes after);
+  // `copies`: redundant experts among those whose gradients they are.
+  NodeId exchange(const ReplicaGroups& groups, std::int64_t parameters, std::int64_t copies,
+                  ProgramWriter::Nodes after);
 
   const TrainingSpec& training_;
   const OperatorTimes& times_;

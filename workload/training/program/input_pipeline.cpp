@@ -63,13 +63,13 @@ void write_initial_broadcast(const TrainingSpec& training, const GroupSizes& siz
 }
 
 void write_checkpoint(const TrainingSpec& training, const GroupSizes& sizes, const ParameterCount& parameters,
-                      std::int64_t number, ProgramWriter& writer) {
+                      const ParameterCount& matrices, std::int64_t number, ProgramWriter& writer) {
   if (!training.checkpoint || (number + 1) % training.checkpoint->every != 0) return;
-  const Bytes each = training.parameter_size() + optimizer_state(training.precision);
-  const auto share = [&](GroupFamily family, std::int64_t count) {
-    return ceil_div(each * count, sizes[static_cast<std::size_t>(family)]);
+  const auto share = [&](GroupFamily family, std::int64_t count, std::int64_t of_matrices) {
+    return ceil_div(checkpoint_bytes(training, count, of_matrices), sizes[static_cast<std::size_t>(family)]);
   };
-  const Bytes bytes = share(GroupFamily::kData, parameters.dense) + share(GroupFamily::kExpertData, parameters.expert);
+  const Bytes bytes = share(GroupFamily::kData, parameters.dense, matrices.dense) +
+                      share(GroupFamily::kExpertData, parameters.expert, matrices.expert);
   const NodeId node = writer.store_beside("checkpoint", bytes, writer.tail());
   if (!training.checkpoint->asynchronous) writer.set_tail({node});
 }

@@ -46,6 +46,6 @@ void write_initial_broadcast(const TrainingSpec& training, const GroupSizes& siz
 
 // Its share of parameters and optimizer states, if one is due after iteration `number` (from 0).
 void write_checkpoint(const TrainingSpec& training, const GroupSizes& sizes, const ParameterCount& parameters,
-                      std::int64_t number, ProgramWriter& writer);
+                      const ParameterCount& matrices, std::int64_t number, ProgramWriter& writer);
 
 }  // namespace orrery::workload

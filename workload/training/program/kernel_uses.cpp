@@ -5,6 +5,8 @@
 #include <tuple>
 
 #include "workload/training/program/gradient_synchronisation.h"
+#include "workload/training/program/host_offload.h"
+#include "workload/training/program/optimizer_step.h"
 #include "workload/training/program/parameter_gathers.h"
 
 namespace orrery::workload {
@@ -34,8 +36,10 @@ class Tally {
     for (const Action& action : actions) {
       if (!is_in_pass(action, kind, splits)) continue;
       if (const auto* compute = std::get_if<Compute>(&action)) add(*compute, times);
-      if (const auto* ring = std::get_if<RingExchange>(&action))
-        for (const Operator& op : ring->operators) add(op, ring->blocks * times);
+      if (const auto* ring = std::get_if<RingExchange>(&action)) {
+        for (const Operator& op : ring->own) add(op, times);
+        for (const Operator& op : ring->operators) add(op, (ring->blocks - 1) * times);
+      }
     }
   }
 
@@ -64,9 +68,13 @@ std::vector<KernelUse> kernel_uses(const StageRequest& request, const OperatorTi
   }
   Tally tally(training);
   for (const auto& [run, count] : runs) tally.add(*std::get<0>(run), std::get<1>(run), std::get<2>(run), count);
-  if (const Bytes traffic = optimizer_traffic(request); traffic.count() > 0)
-    tally.add(ElementWise{ElementWiseKind::kOptimizer, traffic},
-              training.is_flushed() ? training.iterations : backward_passes);
+  const std::int64_t steps = training.is_flushed() ? training.iterations : backward_passes;
+  const OffloadedStep step = offloaded_step(request);
+  if (step.rest.count() > 0) tally.add(ElementWise{ElementWiseKind::kOptimizer, step.rest}, steps);
+  for (const DeviceUpdates& update : device_updates(step))
+    tally.add(ElementWise{ElementWiseKind::kOptimizer, update.traffic}, update.times * steps);
+  for (const RepeatedOperators& part : matrix_products(request))
+    for (const Operator& op : part.operators) tally.add(op, part.times * steps);
   return tally.take(times);
 }
 

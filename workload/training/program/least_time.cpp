@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "workload/training/program/gradient_synchronisation.h"
+#include "workload/training/program/host_offload.h"
+#include "workload/training/program/optimizer_step.h"
 #include "workload/training/program/parameter_gathers.h"
 #include "workload/training/spec/training_spec.h"
 
@@ -91,7 +93,8 @@ class LayerWork {
         left = std::max(time, left) - time;
       } else {
         const auto& ring = std::get<RingExchange>(action);
-        work.add({ring.cost.time, {}, {}, ring.cost.time, {}}, ring.blocks);
+        work.add({ring.own_cost.time, {}, {}, ring.own_cost.time, {}}, 1);
+        work.add({ring.cost.time, {}, {}, ring.cost.time, {}}, ring.blocks - 1);
         left = open = {};
       }
     }
@@ -140,7 +143,7 @@ class ReplicaWork {
     for (const auto& [groups, count] :
          {std::pair(&groups_.dense, parameters.dense), {&groups_.expert, parameters.expert}}) {
       if (groups->shards < 2 || count == 0) continue;
-      const Bytes bytes = ceil_div(training_.gathered_parameter_size() * count, groups->shards);
+      const Bytes bytes = ceil_div(training_.gathered_parameters(count), groups->shards);
       const Duration time = collectives_(groups->shard, CollectiveKind::kAllGather, bytes);
       work.call(groups->shard, time);
       work.in_line = saturating_add(work.in_line, time);
@@ -269,8 +272,10 @@ StageWork work_of(const StageRequest& request, const OperatorTimes& times, Layer
                   const StageCollective& collectives) {
   const TrainingSpec& training = *request.training;
   StageWork work;
-  if (const Bytes traffic = optimizer_traffic(request); traffic.count() > 0 && training.is_flushed())
+  if (const Bytes traffic = offloaded_step(request).rest; traffic.count() > 0 && training.is_flushed())
     work.update = times.time(ElementWise{ElementWiseKind::kOptimizer, traffic});
+  if (training.is_flushed()) work.update = std::max(work.update, offloaded_time(request));
+  if (training.is_flushed()) work.update = saturating_add(work.update, matrix_time(request, times));
   const auto of_chunk = [&](std::uint32_t chunk, PassKind kind, bool splits) {
     LeastWork sum;
     for (const StageLayer& layer : request.chunks[chunk]) sum.add(layers.of(*layer.layer, kind, splits));

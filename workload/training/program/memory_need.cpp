@@ -7,13 +7,10 @@
 
 #include "core/assert.h"
 #include "workload/training/program/gradient_synchronisation.h"
+#include "workload/training/program/host_offload.h"
+#include "workload/training/program/optimizer_step.h"
 
 namespace orrery::workload {
-
-Bytes optimizer_state(Precision precision) {
-  const Bytes size = size_of(precision);
-  return size >= Bytes(4) ? size * 2 : Bytes(12);
-}
 
 std::string_view name_of(MemoryUse use) {
   constexpr std::array<std::string_view, kMemoryUseCount> kNames = {"parameters",  "gradients",     "optimizer",
@@ -57,18 +54,22 @@ struct LayerWeights {
   }
 };
 
-// Copies in fp8 beside weights that the optimizer updates stand beside those of all products but the head.
-Bytes fp8_copies(const TrainingSpec& training, std::int64_t weights) {
-  const Fp8Casts& fp8 = training.software.fp8;
-  return is_of_products_only(training.precision) && !fp8.parameters ? fp8.copies * weights : Bytes(0);
+// Copies as they are cast, beside weights that the optimizer updates, stand beside those of all products but the head.
+Bytes cast_copies(const TrainingSpec& training, std::int64_t weights) {
+  const Recipe& casts = training.recipe_of_casts();
+  if (!is_of_products_only(training.precision) || casts.parameters) return Bytes(0);
+  return casts.with_scales(casts.copies * weights);
 }
 
 // Activations that a stage holds of its neighbours.
 Bytes received_of(const StageRequest& request) {
   const TrainingSpec& training = *request.training;
   if (training.parallel.pipeline() == 1) return Bytes(0);
-  const std::int64_t times = training.schedule == ScheduleKind::kInterleaved ? 2 : 1;
-  return request.boundary * (training.software.footprint.received * times);
+  const bool interleaves = training.schedule == ScheduleKind::kInterleaved;
+  const bool is_end = request.stage == 0 || request.stage + 1 == training.parallel.pipeline();
+  // Activations that come round to the ends while a group that is longer than the pipeline is still under way.
+  const std::int64_t waiting = interleaves && is_end ? training.group() - training.parallel.pipeline() : 0;
+  return request.boundary * (training.software.footprint.received * (interleaves ? 2 : 1) + waiting);
 }
 
 // What is there at the peak of activations beside what layers keep: the mask, and gradients of logits whose weight
@@ -94,7 +95,7 @@ MemoryNeed memory_need(const StageRequest& request) {
   for (const auto& chunk : request.chunks)
     for (const StageLayer& layer : chunk) {
       layers.add(weights_of(layer));
-      if (layer.number >= 0) copied.add(weights_of(layer));
+      if (layer.number >= 0 && !training.is_left_in_bf16(layer.number)) copied.add(weights_of(layer));
     }
   const Bytes weight = training.parameter_size();
   const Bytes gradient = size_of(training.software.gradients);
@@ -111,20 +112,23 @@ MemoryNeed memory_need(const StageRequest& request) {
   const std::int64_t shards = zero == 3 && !keeps ? groups.dense.shards : 1;
   const std::int64_t frozen = (frozen_of(request) + shards - 1) / shards;
   need[MemoryUse::kParameters] = weight * (((zero == 3 ? shared : 0) + (zero < 3 || keeps ? all : 0)) * versions) +
-                                 request.tables + training.gathered_parameter_size() * frozen +
-                                 fp8_copies(training, gathers ? 0 : copied.all);
+                                 request.tables + training.gathered_parameters(frozen) +
+                                 cast_copies(training, gathers ? 0 : copied.all);
   need[MemoryUse::kGradients] = gradient * (zero >= 2 && !keeps ? shared : all);
   const bool elsewhere = training.parallel.exchange == ExchangeKind::kParameterServer;
-  need[MemoryUse::kOptimizer] = elsewhere ? Bytes(0) : optimizer_state(training.precision) * (zero >= 1 ? shared : all);
+  need[MemoryUse::kOptimizer] = optimizer_bytes(request) - offloaded_states(request) + states_on_the_way(request);
+  need.host = host_bytes(request);
   if (training.software.footprint.gradient_copy && !elsewhere && gradient < Bytes(4))
     need.step = Bytes(4) * (zero >= 1 ? shared : all);
-  need[MemoryUse::kActivations] = std::max(peak_activations(request) + beside_layers(request), need.step);
+  need[MemoryUse::kActivations] =
+      std::max({peak_activations(request) + beside_layers(request), need.step, matrix_workspace(request)});
   need[MemoryUse::kWorkspaces] = workspaces_of(request);
   // Under ZeRO 3 the layer that is computed and the next one are there in full, and the gradients of one; weights are
   // cast to fp8 once they are gathered, and copies go with them. Under ZeRO 2 a bucket or a layer of gradients is under
   // way.
   if (gathers)
-    need.passing = weight * (2 * layers.largest) + gradient * layers.largest + fp8_copies(training, 2 * copied.largest);
+    need.passing =
+        weight * (2 * layers.largest) + gradient * layers.largest + cast_copies(training, 2 * copied.largest);
   if (zero == 2 && shares)
     need.passing = training.exchanges_layers() ? gradient * layers.largest
                                                : std::min(gradient * all, std::max(training.software.bucket, gradient));
@@ -133,26 +137,35 @@ MemoryNeed memory_need(const StageRequest& request) {
   return need;
 }
 
+Bytes checkpoint_bytes(const TrainingSpec& training, std::int64_t parameters, std::int64_t matrices) {
+  const OptimizerSpec& optimizer = training.optimizer;
+  const Bytes states = optimizer.states(parameters - matrices, training.precision);
+  return training.parameter_size() * parameters + states +
+         (matrices > 0 ? optimizer.matrix_states(matrices, training.precision) : Bytes(0));
+}
+
 MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters) {
   const std::int64_t held = (parameters + training.parallel.servers - 1) / training.parallel.servers;
   MemoryNeed need;
   need[MemoryUse::kParameters] = training.parameter_size() * held;
   need[MemoryUse::kGradients] = size_of(training.software.gradients) * held;
-  need[MemoryUse::kOptimizer] = optimizer_state(training.precision) * held;
+  need[MemoryUse::kOptimizer] = training.optimizer.states(held, training.precision);
   need.reserve = reserve_of(training.software, need.total());
   return need;
 }
 
 PassMemory pass_memory(std::span<const StageLayer> chunk, const Pass& pass) {
   const bool puts_off = pass.splits || pass.kind == PassKind::kWeight;
-  Bytes saved, working, again;
+  Bytes saved, working, again, moving;
   for (const StageLayer& layer : chunk) {
+    if (layer.is_offloaded) moving = std::max(moving, layer.layer->saved * 2);
     const bool stays = puts_off && !layer.layer->recompute.empty();
-    saved += layer.layer->saved;
+    if (!layer.is_offloaded) saved += layer.layer->saved;
     if (stays) again += layer.layer->working - layer.layer->summed;
     if (stays || pass.kind == PassKind::kWeight) working = std::max(working, layer.layer->summed);
     if (!stays && pass.kind != PassKind::kWeight) working = std::max(working, layer.layer->working);
   }
+  working += moving;
   switch (pass.kind) {
     case PassKind::kForward:
       return {saved + working, working};

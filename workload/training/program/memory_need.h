@@ -17,7 +17,7 @@ namespace orrery::workload {
 enum class MemoryUse : std::uint8_t {
   kParameters,
   kGradients,
-  kOptimizer,      // master copy and both moments of Adam, in fp32
+  kOptimizer,      // master copies and states
   kActivations,    // between the forward and the backward pass, at their peak; or MemoryNeed::step if that is more
   kCommunication,  // parameters gathered from others (ZeRO 3), buckets under way, activations of neighbouring stages
   kWorkspaces,     // that libraries take from the framework's allocator, and buffers that stay
@@ -27,15 +27,12 @@ inline constexpr std::size_t kMemoryUseCount = 6;
 
 std::string_view name_of(MemoryUse use);  // "parameters", ...
 
-// Bytes of the optimizer's state per parameter. In mixed precision: a master copy and two moments in fp32. Pure fp32
-// and fp64 need no master copy.
-Bytes optimizer_state(Precision precision);
-
 struct MemoryNeed {
   std::array<Bytes, kMemoryUseCount> by{};
   Bytes passing{0};  // of communication: what is there while layers are computed alone
   Bytes step{0};     // copies of gradients during the optimizer's step, when no activations are there
   Bytes reserve{0};  // beside these: libraries and the allocator
+  Bytes host{0};     // of the host's memory
 
   Bytes& operator[](MemoryUse use) { return by[static_cast<std::size_t>(use)]; }
   Bytes operator[](MemoryUse use) const { return by[static_cast<std::size_t>(use)]; }
@@ -52,6 +49,9 @@ struct MemoryNeed {
 
 // Memory of a rank of a stage.
 MemoryNeed memory_need(const StageRequest& request);
+
+// Parameters from which training can go on, with masters and states; `matrices` of them are updated as matrices.
+Bytes checkpoint_bytes(const TrainingSpec& training, std::int64_t parameters, std::int64_t matrices);
 
 // Memory of a parameter server, which has its share of the model's `parameters`.
 MemoryNeed server_memory(const TrainingSpec& training, std::int64_t parameters);

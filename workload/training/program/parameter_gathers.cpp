@@ -115,7 +115,7 @@ std::vector<std::pair<GroupFamily, Bytes>> ParameterGathers::calls_for(const Par
   for (const auto& [groups, count] :
        {std::pair(&groups_.dense, parameters.dense), {&groups_.expert, parameters.expert}})
     if (groups->shards > 1 && count > 0)
-      calls.emplace_back(groups->shard, ceil_div(training_.gathered_parameter_size() * count, groups->shards));
+      calls.emplace_back(groups->shard, ceil_div(training_.gathered_parameters(count), groups->shards));
   return calls;
 }
 

@@ -75,6 +75,12 @@ NodeId ProgramWriter::host_beside(std::string_view name, Duration time, const No
   return write(name, {.kind = NodeKind::kHostCompute, .duration = time}, after);
 }
 
+NodeId ProgramWriter::copy_beside(std::string_view name, NodeKind kind, Bytes bytes, Duration time,
+                                  const Nodes& after) {
+  if (time == Duration::zero()) return write(name, {}, after);
+  return write(name, {.kind = kind, .duration = time, .bytes = bytes}, after);
+}
+
 NodeId ProgramWriter::load_beside(std::string_view name, Bytes bytes, const Nodes& after) {
   return write(name, {.kind = NodeKind::kMemoryLoad, .bytes = bytes}, after);
 }

@@ -50,6 +50,8 @@ class ProgramWriter {
 
   // On the host, and between remote memory and the device.
   NodeId host_beside(std::string_view name, Duration time, const Nodes& after);
+  // Between the device and its host's memory, by the copy engine of that direction.
+  NodeId copy_beside(std::string_view name, NodeKind kind, Bytes bytes, Duration time, const Nodes& after);
   NodeId load_beside(std::string_view name, Bytes bytes, const Nodes& after);
   NodeId store_beside(std::string_view name, Bytes bytes, const Nodes& after);
 

@@ -18,7 +18,8 @@ constexpr std::size_t kP = at(ParallelDimension::kPipeline);
 
 }  // namespace
 
-RankGrid::RankGrid(const Parallelism& parallel) : parallel_(parallel), strides_{} {
+RankGrid::RankGrid(const Parallelism& parallel)
+    : parallel_(parallel), inner_(parallel.context_ring() > 1 ? parallel.context_by_heads() : 1), strides_{} {
   std::int64_t stride = 1;
   for (const ParallelDimension dimension : parallel.order) {
     strides_[at(dimension)] = stride;
@@ -49,15 +50,20 @@ std::int64_t RankGrid::expert_replica(const Place& place) const {
 
 std::int64_t RankGrid::group_size(GroupFamily family) const {
   const std::int64_t replicas = parallel_.replicas(), expert = parallel_.expert, shard = parallel_.shard_ranks();
+  const std::int64_t expert_data = replicas * parallel_.expert_columns() / expert;
+  const std::int64_t expert_shard = parallel_.expert_shard_ranks();
   const std::array<std::int64_t, kGroupFamilyCount> sizes = {parallel_.tensor(),
                                                              parallel_.context(),
                                                              expert,
                                                              replicas,
                                                              shard,
                                                              replicas / shard,
-                                                             replicas * parallel_.expert_columns() / expert,
+                                                             expert_data,
+                                                             expert_shard,
+                                                             expert_data / expert_shard,
                                                              parallel_.depth(),
-                                                             ranks()};
+                                                             ranks(),
+                                                             inner_};
   return sizes[static_cast<std::size_t>(family)];
 }
 
@@ -70,17 +76,21 @@ std::int64_t RankGrid::group_of(GroupFamily family, const Place& place) const {
   // column.
   const std::int64_t whole = parallel_.expert_columns();
   const std::int64_t expert_column = column / whole, expert_columns = columns / whole;
-  const std::int64_t place_of_expert = expert_replica(place);
+  const std::int64_t place_of_expert = expert_replica(place), expert_shard = parallel_.expert_shard_ranks();
+  const std::int64_t part = place_of_expert % expert, copy = place_of_expert / expert;  // of the experts
   const std::array<std::int64_t, kGroupFamilyCount> groups = {
       replica + parallel_.replicas() * p,
       column + columns * (replica / parallel_.context()),
-      expert_column + expert_columns * (place_of_expert / expert),
+      expert_column + expert_columns * copy,
       column,
       column + columns * (replica / shard),
       column + columns * (replica % shard),
-      expert_column + expert_columns * (place_of_expert % expert),
+      expert_column + expert_columns * part,
+      expert_column + expert_columns * (part + expert * (copy / expert_shard)),
+      expert_column + expert_columns * (part + expert * (copy % expert_shard)),
       place[kT] + t * replica,
-      0};
+      0,
+      column + columns * (replica / inner_)};
   return groups[static_cast<std::size_t>(family)];
 }
 
@@ -91,10 +101,11 @@ bool RankGrid::is_in(GroupFamily family, const Place& place) const {
 std::vector<std::int64_t> RankGrid::reach(GroupFamily family, ParallelDimension dimension, const Place& place) const {
   using enum GroupFamily;
   const bool is_world = family == kWorld, is_embedding = family == kEmbedding, is_tensor = family == kTensor;
+  const bool is_of_experts =
+      family == kExpert || family == kExpertData || family == kExpertShard || family == kExpertReplicate;
   const bool is_all = dimension == ParallelDimension::kPipeline ? is_world || is_embedding
-                      : dimension == ParallelDimension::kTensor
-                          ? is_world || is_tensor || family == kExpert || family == kExpertData
-                          : !is_tensor && !is_embedding;
+                      : dimension == ParallelDimension::kTensor ? is_world || is_tensor || is_of_experts
+                                                                : !is_tensor && !is_embedding;
   if (is_all) {
     std::vector<std::int64_t> all(static_cast<std::size_t>(parallel_.degree(dimension)));
     std::iota(all.begin(), all.end(), 0);
@@ -170,10 +181,10 @@ RankId RankGrid::peer(const Peer& peer, const Place& place) const {
       shift(kP, place[kP] < parallel_.depth() ? -1 : 1);
       break;
     case PeerKind::kNextContext:
-      shift(kC, 1);
+      shift(kC, inner_);
       break;
     case PeerKind::kPreviousContext:
-      shift(kC, -1);
+      shift(kC, -inner_);
       break;
     case PeerKind::kServer:
       return RankId(static_cast<std::uint32_t>(ranks() + peer.server));

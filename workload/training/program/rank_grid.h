@@ -38,8 +38,8 @@ class RankGrid {
   // The groups of a family with their members in ascending order, called "tensor0", ...
   std::vector<Communicator> groups(GroupFamily family) const;
 
-  // The least number of ranks, at most `most`, in blocks of which, one behind the other from rank 0 on, every group of the
-  // family is whole. 0: there is no such number, or a group is one rank.
+  // The least number of ranks, at most `most`, in blocks of which, one behind the other from rank 0 on, every group of
+  // the family is whole. 0: there is no such number, or a group is one rank.
   std::int64_t block_of(GroupFamily family, std::int64_t most) const;
 
   // The rank that `kind` means for a rank at `place`; kServer: the server's.
@@ -51,6 +51,7 @@ class RankGrid {
   std::vector<std::int64_t> reach(GroupFamily family, ParallelDimension dimension, const Place& place) const;
 
   const Parallelism parallel_;
+  const std::int64_t inner_;  // ranks of kContextInner
   Place strides_;
 };
 

@@ -20,7 +20,7 @@ void write_ring(const RingExchange& ring, const std::string& name, ProgramWriter
     }
     if (i > 0)
       for (const NodeId node : held) writer.join(node);
-    gradients.push_back(writer.compute(name, ring.cost));
+    gradients.push_back(writer.compute(name, i == 0 ? ring.own_cost : ring.cost));
     if (ring.has_gradients) {
       writer.send_beside("gradients of " + name, next, ring.bytes, 0, gradients);
       gradients.assign(1, writer.receive_beside("gradients of " + name, previous, ring.bytes, 0, gradients));
@@ -31,13 +31,13 @@ void write_ring(const RingExchange& ring, const std::string& name, ProgramWriter
 }
 
 void StageMessages::receive(std::span<const Pass> passes) {
-  const ProgramWriter::Nodes after = computed_[is_paired() ? 0 : 1];
   std::size_t received = 0;
   for (const Pass& pass : passes) {
     const bool forward = pass.kind == PassKind::kForward;
     if (pass.kind == PassKind::kWeight || is_end(pass, !forward)) continue;
     const char* name = forward ? "receive activations" : "receive gradients";
-    writer_.join(writer_.receive_beside(name, neighbour(pass, !forward), request_.boundary, tag_of(pass), after));
+    writer_.join(
+        writer_.receive_beside(name, neighbour(pass, !forward), request_.boundary, tag_of(pass), posted(pass)));
     ++received;
   }
   for (std::size_t i = 0; request_.gathers_boundary && i < received; ++i)
@@ -46,20 +46,44 @@ void StageMessages::receive(std::span<const Pass> passes) {
 
 void StageMessages::send(std::span<const Pass> passes) {
   const ProgramWriter::Nodes after = writer_.tail();
-  computed_ = {after, computed_[0]};
-  // Megatron-Core waits for what it sends, but between chunks.
-  const ScheduleKind schedule = request_.training->schedule;
-  const bool waits = schedule == ScheduleKind::kOneForwardOneBackward || !request_.training->software.overlap_pipeline;
+  computed_.push_front(after);
+  if (computed_.size() > most_ahead() + 1) computed_.pop_back();
   for (const Pass& pass : passes) {
     const bool forward = pass.kind == PassKind::kForward;
     if (pass.kind == PassKind::kWeight || is_end(pass, forward)) continue;
     const char* name = forward ? "send activations" : "send gradients";
     const NodeId node = writer_.send_beside(name, neighbour(pass, forward), request_.boundary, tag_of(pass), after);
-    if (waits && !is_v_shaped(schedule)) writer_.join(node);
+    if (waits()) writer_.join(node);
   }
 }
 
+void StageMessages::begin_iteration() { computed_.assign(most_ahead() + 1, writer_.tail()); }
+
+// Megatron-Core waits for what it sends, but between chunks. The programs of V-shaped schedules and of ZB-H2, whose
+// stages run ahead of one another, do not.
+bool StageMessages::waits() const {
+  const ScheduleKind schedule = request_.training->schedule;
+  if (is_v_shaped(schedule) || schedule == ScheduleKind::kZeroBubbleH2) return false;
+  return schedule == ScheduleKind::kOneForwardOneBackward || !request_.training->software.overlap_pipeline;
+}
+
 bool StageMessages::is_paired() const { return request_.training->schedule == ScheduleKind::kOneForwardOneBackward; }
+
+// Micro-batches that come round to the next chunk before a longer group than the pipeline is through with this one. A
+// forward and a backward pass take turns, so that each is two passes.
+std::size_t StageMessages::most_ahead() const {
+  const TrainingSpec& training = *request_.training;
+  if (training.schedule != ScheduleKind::kInterleaved) return 1;
+  return 1 + 2 * static_cast<std::size_t>(training.group() - training.parallel.pipeline());
+}
+
+// Ends behind which the receive of a pass's input is posted. What comes round from the other end of the pipeline waits
+// for its turn in a longer group; the receive is posted when it is sent (Megatron-Core keeps a list of such inputs).
+const ProgramWriter::Nodes& StageMessages::posted(const Pass& pass) const {
+  const std::int64_t last = request_.training->parallel.pipeline() - 1;
+  const bool comes_round = request_.stage == (pass.kind == PassKind::kForward ? 0 : last);
+  return computed_[is_paired() ? 0 : comes_round ? most_ahead() : 1];
+}
 
 // True if no stage comes behind the pass in this direction: it is of the pipeline's last virtual stage, or of its
 // first.

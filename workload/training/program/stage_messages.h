@@ -2,8 +2,8 @@
 // Messages of a program: between pipeline stages, and round a context-parallel group.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 
@@ -30,7 +30,7 @@ class StageMessages {
   StageMessages(const StageRequest& request, ProgramWriter& writer) : request_(request), writer_(writer) {}
 
   // The first receives of an iteration are posted where it begins.
-  void begin_iteration() { computed_.fill(writer_.tail()); }
+  void begin_iteration();
   // Receives the inputs of all `passes` beside one another; what comes next waits for all of them.
   void receive(std::span<const Pass> passes);
   // Hands on the results of all `passes`, which are done.
@@ -39,6 +39,9 @@ class StageMessages {
  private:
   // True if a receive is posted together with the send of the pass before.
   bool is_paired() const;
+  bool waits() const;
+  std::size_t most_ahead() const;
+  const ProgramWriter::Nodes& posted(const Pass& pass) const;
   bool is_end(const Pass& pass, bool towards_next) const;
   bool is_end_of_dual(bool inward) const;
   Peer neighbour(const Pass& pass, bool is_next) const;
@@ -46,8 +49,8 @@ class StageMessages {
 
   const StageRequest& request_;
   ProgramWriter& writer_;
-  std::array<ProgramWriter::Nodes, 2>
-      computed_;  // the ends of the latest pass, before its sends, and of the one before
+  // The ends of the latest pass, before its sends, of the one before, and so on.
+  std::deque<ProgramWriter::Nodes> computed_ = std::deque<ProgramWriter::Nodes>(most_ahead() + 1);
 };
 
 }  // namespace orrery::workload

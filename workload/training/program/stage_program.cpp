@@ -14,8 +14,10 @@
 
 #include "workload/training/layers/layer_program.h"
 #include "workload/training/program/gradient_synchronisation.h"
+#include "workload/training/program/host_offload.h"
 #include "workload/training/program/input_pipeline.h"
 #include "workload/training/program/memory_need.h"
+#include "workload/training/program/optimizer_step.h"
 #include "workload/training/program/parameter_gathers.h"
 #include "workload/training/program/program_writer.h"
 #include "workload/training/program/stage_messages.h"
@@ -68,7 +70,7 @@ std::vector<StageUnit> units_of_iteration(const StageRequest& request) {
 bool exchanges_in(const Pass& pass, const TrainingSpec& training) {
   if (pass.kind == PassKind::kForward) return false;
   if (pass.splits) return false;
-  if (pass.kind == PassKind::kBackward && training.schedule == ScheduleKind::kZeroBubble) return false;
+  if (pass.kind == PassKind::kBackward && splits_all(training.schedule)) return false;
   return (training.parallel.zero >= 2 && !training.keeps_gathered()) || !training.is_flushed() ||
          pass.micro_batch + 1 == training.chunk_micro_batches();
 }
@@ -79,7 +81,7 @@ namespace {
 // gradients, gathered parameters and messages depend on it.
 bool may_repeat(const Pass& pass, const StageRequest& request) {
   const TrainingSpec& training = *request.training;
-  if (!request.repeats || training.overlaps()) return false;
+  if (!request.repeats || training.overlaps() || training.offload.activations > 0) return false;
   if (training.parallel.shares_parameters() || exchanges_in(pass, training)) return false;
   if (ParameterGathers::is_overlapped(training) && pass.kind == PassKind::kForward && pass.micro_batch == 0)
     return false;
@@ -232,10 +234,13 @@ class StageBuilder {
 
   void begin_iteration() {
     writer_.begin_iteration();
+    if (training_.is_flushed()) copies_.begin_iteration();
     input_.begin_iteration();
   }
 
-  void end_iteration() { write_checkpoint(training_, request_.group_sizes, parameters_, iterations_++, writer_); }
+  void end_iteration() {
+    write_checkpoint(training_, request_.group_sizes, parameters_, matrix_parameters(request_), iterations_++, writer_);
+  }
 
   void run(const StageUnit& unit, std::size_t number) {
     if (unit.lane > 0) enter(unit);
@@ -249,10 +254,13 @@ class StageBuilder {
   // Beside another pass a layer hands its memory over; else the whole pass takes it, see end().
   void write_layer(const StageUnit& unit) {
     if (unit.lane > 0 && unit.at != step_) give_back(unit.at);
+    const std::vector<StageLayer>& chunk = request_.chunks[unit.pass.chunk];
+    copies_.before(unit, chunk);
     const std::uint32_t number = writer_.written_out_size();
     layers_.write(unit);
+    copies_.behind(unit);
     if (unit.lane == 0) return;
-    const PassMemory memory = layer_memory(request_.chunks[unit.pass.chunk], unit.pass, unit.at);
+    const PassMemory memory = layer_memory(chunk, unit.pass, unit.at);
     writer_.takes(number, memory.taken);
     to_give_ += memory.given;
   }
@@ -265,7 +273,7 @@ class StageBuilder {
 
   // True if two passes side by side begin when the inputs of both have come, and hand both results on together, as in
   // DeepSeek's programs. In other schedules each pass of a pair waits for its own input.
-  bool meets_in_pairs() const { return is_v_shaped(training_.schedule); }
+  bool meets_in_pairs() const { return runs_pairs(training_.schedule); }
   bool exchanges_alone(const StageUnit& unit) const { return unit.lane == 0 || !meets_in_pairs(); }
 
   // Begins the line of a pass that runs beside another; both lines start where the inputs of both have come.
@@ -337,14 +345,22 @@ class StageBuilder {
     for (const NodeId node : gradients_.take_done()) writer_.join(node);
     if (parallel_.exchange == ExchangeKind::kParameterServer) return gradients_.pull(parameters_);
     exchange_tied();
-    const Bytes traffic = optimizer_traffic(request_);
-    if (traffic.count() > 0) write_optimizer(traffic);
+    write_matrices(request_, times_, writer_);
+    write_update();
     gathers_.after_optimizer(parameters_);
     if (training_.software.step > Duration::zero()) writer_.host("step", training_.software.step, is_read());
   }
 
   // At the end of a step the host waits for the device, to read the loss and the norm of the gradients.
   bool is_read() const { return training_.is_flushed(); }
+
+  // States on the host are updated beside those on the device.
+  void write_update() {
+    const ProgramWriter::Nodes before = writer_.tail();
+    const Bytes traffic = offloaded_step(request_).rest;
+    if (traffic.count() > 0) write_optimizer(traffic);
+    for (const NodeId node : write_offloaded_update(request_, times_, before, writer_)) writer_.join(node);
+  }
 
   void write_optimizer(Bytes traffic) {
     const HostSpec& host = training_.software.host;
@@ -372,6 +388,7 @@ class StageBuilder {
   InputPipeline input_{request_, writer_};
   ParameterGathers gathers_{training_, request_.stage, groups_, writer_};
   LayerWriter layers_{training_, gradients_, writer_};
+  ActivationCopies copies_{training_, writer_};
   StageMessages messages_{request_, writer_};
   std::uint32_t forward_passes_ = 0;  // of the iteration, so far
   std::int64_t iterations_ = 0;       // done
@@ -408,13 +425,6 @@ ParameterCount parameters_of(const StageRequest& request) {
   for (const auto& chunk : request.chunks)
     for (const StageLayer& layer : chunk) parameters += layer.layer->parameters;
   return parameters;
-}
-
-Bytes optimizer_traffic(const StageRequest& request) {
-  const TrainingSpec& training = *request.training;
-  if (training.parallel.exchange == ExchangeKind::kParameterServer) return Bytes(0);
-  return training.software.optimizer *
-         updated_parameters(parameters_of(request), exchange_groups(training.parallel, request.group_sizes));
 }
 
 std::int64_t frozen_of(const StageRequest& request) {

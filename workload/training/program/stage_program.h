@@ -58,6 +58,7 @@ struct StageLayer {
   std::int64_t number = -1;             // of the transformer layer; none of others
   // The same where a pass runs beside another, whose dispatch has multiprocessors of its own; null: no other.
   const LayerProgram* beside_another = nullptr;
+  bool is_offloaded = false;  // its activations go to the host's memory between its passes
 };
 
 // True if a pass of this kind performs an action of a layer; `splits` as in Pass.
@@ -91,9 +92,6 @@ bool exchanges_in(const Pass& pass, const TrainingSpec& training);
 // Parameters of all the stage's layers: the trained and the frozen ones.
 ParameterCount parameters_of(const StageRequest& request);
 std::int64_t frozen_of(const StageRequest& request);
-
-// Memory traffic of its optimizer; zero with servers of parameters, which update them.
-Bytes optimizer_traffic(const StageRequest& request);
 
 StageProgram stage_program(const StageRequest& request, const OperatorTimes& times);
 

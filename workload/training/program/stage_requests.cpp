@@ -2,7 +2,9 @@
 #include "workload/training/program/stage_requests.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -16,7 +18,11 @@ namespace orrery::workload {
 class StageRequests::ModelLayers {
  public:
   ModelLayers(const TrainingSpec& training, const OperatorTimes& times)
-      : training_(training), times_(times), loads_(expert_loads(training)), stages_(training.layers_of_stages()) {}
+      : training_(training),
+        times_(times),
+        loads_(expert_loads(training)),
+        sent_(std::accumulate(loads_.begin(), loads_.end(), 0.0) / static_cast<double>(loads_.size())),
+        stages_(training.layers_of_stages()) {}
 
   std::size_t loads() const { return loads_.size(); }
 
@@ -32,23 +38,34 @@ class StageRequests::ModelLayers {
   }
 
  private:
-  enum class Kind : std::uint8_t { kEmbedding, kDense, kExperts, kHead, kPrediction, kNextPrediction, kPredictionHead };
+  enum class Part : std::uint8_t { kEmbedding, kLayer, kHead, kPrediction, kNextPrediction, kPredictionHead };
+
+  // Layers of the same kind and load are alike.
+  struct Kind {
+    Part part = Part::kLayer;
+    std::size_t number = 0;  // of the layer's kind
+    FeedForward second = FeedForward::kDense;
+    auto operator<=>(const Kind&) const = default;
+  };
+  Kind kind_of(std::int64_t layer, Part part = Part::kLayer) const {
+    const TransformerSpec& model = *training_.transformer();
+    return {part, model.kind_number(layer), model.feed_forward(layer)};
+  }
 
   std::vector<StageLayer> transformer_chunk(std::size_t virtual_stage, std::size_t load) {
     const TransformerSpec& model = *training_.transformer();
     std::int64_t layer = 0;
     for (std::size_t before = 0; before < virtual_stage; ++before) layer += stages_[before];
     std::vector<StageLayer> chunk;
-    if (virtual_stage == 0 && model.has_ends()) chunk.push_back(stage_layer(Kind::kEmbedding, load, -1));
+    if (virtual_stage == 0 && model.has_ends()) chunk.push_back(stage_layer({Part::kEmbedding}, load, -1));
     for (std::int64_t i = 0; i < stages_[virtual_stage]; ++i, ++layer)
-      chunk.push_back(
-          stage_layer(model.has_experts(layer) ? Kind::kExperts : Kind::kDense, load, layer, is_recomputed(i)));
+      chunk.push_back(stage_layer(kind_of(layer), load, layer, is_recomputed(i)));
     if (virtual_stage + 1 < stages_.size() || !model.has_ends()) return chunk;
-    chunk.push_back(stage_layer(Kind::kHead, load, -1));
+    chunk.push_back(stage_layer({Part::kHead}, load, -1));
     for (std::int64_t i = 0; i < model.mtp_layers; ++i) {
-      const Kind kind = i == 0 ? Kind::kPrediction : Kind::kNextPrediction;
+      const Kind kind = kind_of(model.layers + i, i == 0 ? Part::kPrediction : Part::kNextPrediction);
       chunk.push_back(stage_layer(kind, load, model.layers + i, is_recomputed(stages_[virtual_stage] + i)));
-      chunk.push_back(stage_layer(Kind::kPredictionHead, load, model.layers + i));
+      chunk.push_back(stage_layer({Part::kPredictionHead}, load, model.layers + i));
     }
     return chunk;
   }
@@ -62,32 +79,36 @@ class StageRequests::ModelLayers {
   // 2412.19437, 3.2.2), so that calls take nothing from them.
   StageLayer stage_layer(Kind kind, std::size_t load, std::int64_t number, bool recomputes = true) {
     const std::int64_t taken = training_.overlaps() ? training_.experts.dispatch.processors : 0;
-    return {priced(kind, load, 0, recomputes), number, taken > 0 ? priced(kind, load, taken, recomputes) : nullptr};
+    const bool in_bf16 = number >= 0 && training_.is_left_in_bf16(number);
+    return {priced(kind, load, 0, recomputes, in_bf16), number,
+            taken > 0 ? priced(kind, load, taken, recomputes, in_bf16) : nullptr};
   }
 
-  const LayerProgram* priced(Kind kind, std::size_t load, std::int64_t taken, bool recomputes) {
-    const auto [known, added] = transformer_.try_emplace({kind, load, taken, recomputes});
-    if (added) known->second = price(program(kind, loads_[load], recomputes), training_.software, times_, taken);
+  const LayerProgram* priced(Kind kind, std::size_t load, std::int64_t taken, bool recomputes, bool left_in_bf16) {
+    const auto [known, added] = transformer_.try_emplace({kind, load, taken, recomputes, left_in_bf16});
+    if (added)
+      known->second = price(program(kind, loads_[load], recomputes, left_in_bf16), training_.software, times_, taken);
     return &known->second;
   }
 
-  LayerProgram program(Kind kind, double load, bool recomputes) const {
+  LayerProgram program(Kind kind, double load, bool recomputes, bool left_in_bf16) const {
     LayerShape shape = layer_shape(training_, load);
+    shape.sent_load = sent_;
     if (!recomputes) shape.recompute = Recompute::kNone;
-    switch (kind) {
-      case Kind::kEmbedding:
+    if (left_in_bf16) shape = in_bf16(shape);
+    shape.kind = shape.model->kind(kind.number);
+    switch (kind.part) {
+      case Part::kEmbedding:
         return embedding_layer(shape);
-      case Kind::kDense:
-        return transformer_layer(shape, false);
-      case Kind::kExperts:
-        return transformer_layer(shape, true);
-      case Kind::kHead:
+      case Part::kLayer:
+        return transformer_layer(shape, kind.second);
+      case Part::kHead:
         return head_layer(shape, shape.model->tied_embeddings && !training_.model_ties_stages());
-      case Kind::kPrediction:
+      case Part::kPrediction:
         return prediction_layer(shape, !shape.model->tied_embeddings && training_.model_ties_stages());
-      case Kind::kNextPrediction:
+      case Part::kNextPrediction:
         return prediction_layer(shape, false);
-      case Kind::kPredictionHead:
+      case Part::kPredictionHead:
         return head_layer(shape, true);
     }
     ORRERY_ASSERT(false);
@@ -108,8 +129,9 @@ class StageRequests::ModelLayers {
   const TrainingSpec& training_;
   const OperatorTimes& times_;
   const std::vector<double> loads_;
+  const double sent_;  // mean of the loads
   const std::vector<std::int64_t> stages_;
-  std::map<std::tuple<Kind, std::size_t, std::int64_t, bool>, LayerProgram> transformer_;
+  std::map<std::tuple<Kind, std::size_t, std::int64_t, bool, bool>, LayerProgram> transformer_;
   std::vector<LayerProgram> others_;
 };
 
@@ -135,9 +157,18 @@ void add_held(const TrainingSpec& training, const LayerShape& shape, StageReques
   request.mask = Bytes(shape.micro_batch * shape.rank_sequence() * shape.model->sequence);
   request.buffer =
       shared_buffer(shape, training.software.footprint.buffer, has_head, parameters_of(request).expert > 0);
-  if (!has_head || shape.model->vocab == 0) return;
+  if (!has_head || shape.model->vocab == 0 || training.loss.held != LossHeld::kLogits) return;
   request.logits = Bytes(shape.micro_batch * shape.model->predicted() / shape.context * shape.vocab() * shape.width());
   request.head = Bytes(shape.vocab() * shape.model->hidden * shape.width());
+}
+
+// The first layers that are neither embedding nor head, if there are such.
+void choose_offloaded(double share, std::vector<StageLayer>& chunk) {
+  const bool has_numbers = std::ranges::any_of(chunk, [](const StageLayer& layer) { return layer.number >= 0; });
+  const auto may_go = [&](const StageLayer& layer) { return !has_numbers || layer.number >= 0; };
+  auto left = std::llround(share * static_cast<double>(std::ranges::count_if(chunk, may_go)));
+  for (StageLayer& layer : chunk)
+    if (may_go(layer) && left-- > 0) layer.is_offloaded = true;
 }
 
 StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, std::uint32_t stage,
@@ -146,6 +177,7 @@ StageRequest stage_request(const TrainingSpec& training, const RankGrid& grid, s
   request.training = &training;
   request.stage = stage;
   request.chunks = std::move(chunks);
+  for (std::vector<StageLayer>& chunk : request.chunks) choose_offloaded(training.offload.activations, chunk);
   request.group_sizes = group_sizes(grid);
   if (const auto* dlrm = std::get_if<DlrmSpec>(&training.model.sizes))
     request.tables = dlrm_table_bytes(*dlrm, training.parallel.data());

@@ -3,6 +3,7 @@
 #include "workload/training/spec/check.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "core/units.h"
 #include "workload/graph/execution_graph.h"
+#include "workload/training/spec/mixer_sizes.h"
 
 namespace orrery::workload {
 namespace {
@@ -32,9 +34,12 @@ class Check {
     check_sharing();
     check_exchange();
     check_beside_training();
+    check_optimizer();
+    check_offload();
     if (training_.precision == Precision::kFp64 && training_.software.gradients != Precision::kFp64)
       error("precision", fmt::format("gradients in {} of a job in fp64", name_of(training_.software.gradients)),
             "write workload.gradients: fp64");
+    check_recipe();
     if (training_.transformer() != nullptr) {
       check_transformer(training_, diagnostics_);
     } else {
@@ -46,6 +51,71 @@ class Check {
  private:
   void error(std::string_view key, std::string message, std::string hint) {
     diagnostics_.error(training_.where_of(key), std::move(message), std::move(hint));
+  }
+
+  void check_optimizer() {
+    if (!training_.optimizer.matrices) return;
+    const std::string name = printable(training_.optimizer.name, 40);
+    const TransformerSpec* model = training_.transformer();
+    if (model == nullptr)
+      return error("optimizer", fmt::format("'{}' is of matrices of transformers, and the model is none", name),
+                   "write workload.optimizer: adam");
+    if (has_servers())
+      return error("optimizer", fmt::format("'{}' needs whole matrices, which servers of parameters do not have", name),
+                   "workload.parallel.exchange: collective, or workload.optimizer: adam");
+  }
+
+  void check_offload() {
+    const OffloadSpec& offload = training_.offload;
+    if (!offload.any()) return;
+    if (!offload.host.to_device || !offload.host.from_device)
+      return error("offload", "it is not known how fast devices reach the memory of their hosts",
+                   "write cluster.node.host: {to_device: 25 GB/s, from_device: 25 GB/s}, or pcie of the device");
+    if (offload.states > 0) check_offloaded_states();
+    const bool is_one_by_one = !training_.overlaps() && !splits_all(training_.schedule);
+    if (offload.activations > 0 && (!is_one_by_one || !training_.is_flushed()))
+      error("offload.activations",
+            "activations of passes side by side, of split ones and of unflushed pipelines stay on the device",
+            "workload.schedule.kind: 1f1b, 1f1b-interleaved or gpipe, without overlap_passes");
+    if (offload.activations > 0 && training_.transformer() != nullptr) check_offloaded_layers();
+  }
+
+  // Shares are rounded to whole layers of a virtual stage, of which the largest has at least one.
+  void check_offloaded_layers() {
+    const double share = training_.offload.activations;
+    const std::int64_t layers = std::ranges::max(training_.layers_of_stages());
+    if (layers == 0 || std::llround(share * static_cast<double>(layers)) > 0) return;
+    error("offload.activations",
+          fmt::format("{:.3g} % of the {} layers of a virtual stage is less than half a layer", 100 * share, layers),
+          fmt::format("workload.offload.activations: {} %, or more", (50 + layers - 1) / layers));
+  }
+
+  void check_offloaded_states() {
+    const OffloadSpec& offload = training_.offload;
+    if (has_servers())
+      return error("offload.states", "servers of parameters have the optimizer's states",
+                   "leave it out, or write workload.parallel.exchange: collective");
+    if (offload.on_host && training_.optimizer.matrices)
+      error("offload.states", "the processors of hosts do not compute products of whole matrices",
+            "workload.offload.update: device");
+    if (offload.on_host && !offload.host.update)
+      error("offload.states", "it is not known how fast hosts update states in their memory",
+            "write cluster.node.host.update, such as 117 GB/s, or workload.offload.update: device");
+  }
+
+  // Layers that a recipe leaves in bf16 are those of a transformer, and not all of them.
+  void check_recipe() {
+    if (!training_.recipe) return;
+    const Recipe& recipe = *training_.recipe;
+    const TransformerSpec* model = training_.transformer();
+    if (model == nullptr)
+      return error("recipe", "only layers of transformers have a recipe of low precision",
+                   "leave workload.recipe out, and write workload.precision: fp8 or bf16");
+    if (recipe.first + recipe.last >= model->layers)
+      error("recipe",
+            fmt::format("the recipe leaves {} layers in bf16, and the model has {}", recipe.first + recipe.last,
+                        model->layers),
+            "fewer of workload.recipe.first and workload.recipe.last, or workload.precision: bf16");
   }
 
   bool has_servers() const { return parallel_.exchange == ExchangeKind::kParameterServer; }
@@ -159,20 +229,32 @@ class Check {
     if (parallel_.expert_skew > 0) refuse_parallel("expert_skew");
     if (parallel_.expert_seed != Parallelism().expert_seed) refuse_parallel("expert_seed");
     if (parallel_.sequence) refuse_parallel("sequence");
-    if (!training_.pipeline_layers.empty())
+    if (parallel_.context_inner > 0) refuse_parallel("context_inner");
+    if (parallel_.context_balance != ContextBalance::kZigzag) refuse_parallel("context_balance");
+    if (!training_.loss.is_plain())
+      error("loss", "loss changes nothing: the model has no logits of a vocabulary", "leave it out");
+    if (!training_.pipeline_layers.empty() || !training_.layer_rule.is_even())
       error("pipeline_layers", "only transformers have a pipeline", "leave it out");
     if (training_.virtual_stages > 1)
       error("schedule.virtual_stages", "only transformers have a pipeline", "leave it out");
-    if (training_.schedule == ScheduleKind::kZeroBubble)
+    if (training_.schedule_group > 0) error("schedule.group", "only transformers have a pipeline", "leave it out");
+    if (splits_all(training_.schedule))
       error("schedule.kind", "only transformers put weight gradients off", "workload.schedule.kind: 1f1b");
     if (training_.overlap_passes)
       error("schedule.overlap_passes", "only transformers run passes side by side", "leave it out");
-    if (!training_.is_flushed() || is_v_shaped(training_.schedule))
+    if (!training_.is_flushed() || runs_pairs(training_.schedule))
       error("schedule.kind", "only transformers have a pipeline", "workload.schedule.kind: 1f1b");
     const bool is_evoformer = std::holds_alternative<EvoformerSpec>(training_.model.sizes);
     if (training_.recompute == Recompute::kSelective || (training_.recompute == Recompute::kFull && !is_evoformer))
       error("recompute", "only transformers recompute activations",
             is_evoformer ? "workload.recompute: none or full" : "workload.recompute: none");
+    const ExpertSpec& experts = training_.experts;
+    for (const auto& [key, is_given] : {std::pair("capacity_factor", experts.capacity > 0),
+                                        {"pad_to_capacity", experts.pads},
+                                        {"redundant", experts.redundant > 0},
+                                        {"row_multiple", experts.row_multiple > 1}})
+      if (is_given)
+        error(fmt::format("experts.{}", key), fmt::format("only transformers have '{}'", key), "leave it out");
     if (training_.recompute_modules.any())
       error("recompute_modules", "only transformers recompute modules", "leave it out");
     check_samples();
@@ -227,13 +309,24 @@ TokenWork token_work(const TrainingSpec& training, const TransformerSpec& model)
     ranks = real(model.latent->query_rank + model.latent->key_value_rank + model.latent->rotary_head);
   }
   const double busiest = training.parallel.expert_skew > 0 ? real(training.parallel.expert) : 1;
-  const double copies = real(model.experts_per_token) * busiest + real(model.shared_experts);
+  const double rows_of_token = real(model.experts_per_token) * std::max(busiest, training.experts.capacity);
+  const double copies = rows_of_token + real(model.shared_experts);
   const double expert = 3 * real(model.expert_hidden);
   TokenWork work;
   work.values =
       4 * hidden + inner + vocab + 6 * heads * head + ranks + copies * (hidden + expert) + real(model.experts);
   work.products = hidden * (inner + vocab + 4 * heads * head + ranks + copies * expert + real(model.experts)) +
                   2 * ranks * heads * head;
+  for (const LayerKind& kind : model.kinds) {
+    for (const WeightMatrix& matrix : mixer_sizes(model, kind).products) {
+      work.values += 4 * real(matrix.outputs);
+      work.products += real(matrix.inputs) * real(matrix.outputs);
+    }
+    if (kind.mixer == MixerKind::kAttention) continue;
+    const LinearAttention& own = kind.linear;
+    work.values += 4 * real(own.convolved()) + real(own.chunk * own.value_heads);
+    work.products += real(own.value_heads) * real(own.chunk + own.key_size) * real(own.chunk + own.value_size);
+  }
   return work;
 }
 
@@ -245,6 +338,21 @@ double exchanges(const TrainingSpec& training) {
     return 2 * once * (training.parallel.zero >= 2 || !training.is_flushed() ? real(training.micro_batches()) : 1);
   const double pushes = std::max(once, real(training.parallel.servers));
   return (pushes + 3 * real(training.parallel.servers)) * (1 + real(training.parallel.data()));
+}
+
+// Values of queries, keys and values that score a key, in the kind of layers that has most.
+double score_values(const TransformerSpec& model) {
+  double most = 0;
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, model.kinds.size()); ++i) {
+    const AttentionSpec own = model.kind(i).attention;
+    double values = real(own.heads) * (own.latent ? real(own.key_size() + own.value_size())
+                                                  : real(std::max(own.key_size(), own.value_size())));
+    if (own.indexer)
+      values = real(own.heads) * real(own.latent->key_value_rank + own.key_size()) +
+               real(own.indexer->heads * own.indexer->head);
+    most = std::max(most, values);
+  }
+  return most;
 }
 
 double layers_of(const TrainingSpec& training) {
@@ -264,12 +372,11 @@ double layers_of(const TrainingSpec& training) {
 void check_work(const TrainingSpec& training, const TransformerSpec& model, Diagnostics& diagnostics) {
   const Parallelism& parallel = training.parallel;
   const double tokens = real(training.micro_batch) * real(model.sequence) / real(parallel.context());
-  const double head = model.latent ? real(model.latent->head + model.latent->rotary_head + model.latent->value_head)
-                                   : real(model.head_size);
   const double scores = tokens * real(model.heads) * real(model.sequence);
   const TokenWork work = token_work(training, model);
-  const double rows = tokens + real(model.experts);  // an expert without tokens has a row of padding
-  const double flops = 8 * rows * work.products + 20 * scores * head;
+  // An expert has as many rows of padding.
+  const double rows = tokens + real(model.experts) * real(training.experts.row_multiple);
+  const double flops = 8 * rows * work.products + 20 * tokens * real(model.sequence) * score_values(model);
   const bool keeps_scores = attention_of(training) == AttentionKind::kPlain;
   const double kept = (16 * rows * work.values + (keeps_scores ? 16 * scores : 0)) * layers_of(training);
   if (flops > kMostCount || kept > kMostCount)
@@ -278,23 +385,41 @@ void check_work(const TrainingSpec& training, const TransformerSpec& model, Diag
         fmt::format("a micro-batch of {:.3g} tokens makes more work than can be counted", tokens),
         "a smaller workload.batch.micro or workload.model.sequence, or a larger workload.parallel.context");
   const std::int64_t micro_batches = std::max<std::int64_t>(1, training.micro_batches());
-  const Fp8Casts& casts = training.software.fp8;
+  const Recipe& casts = training.recipe_of_casts();
   const double cast =
       is_of_products_only(training.precision) ? real(std::max(casts.operand.count(), casts.normalised.count())) : 0;
   if (16 * rows * work.values * layers_of(training) * real(micro_batches) * cast > kMostCount)
-    return diagnostics.error(training.where_of("software"),
-                             "the casts of operands to fp8 move more bytes than can be counted",
-                             "less of workload.software.fp8.operand and workload.software.fp8.normalised");
+    return diagnostics.error(
+        training.where_of(training.recipe ? "recipe" : "software"),
+        fmt::format("the casts of operands to {} move more bytes than can be counted", name_of(training.precision)),
+        fmt::format("less of {0}.operand and {0}.normalised",
+                    training.recipe ? "workload.recipe" : "workload.software.fp8"));
   if (kept * real(micro_batches) > kMostCount && operations_of(training) <= kMostOperations)
     diagnostics.error(training.where_of("batch.global"),
                       fmt::format("{} micro-batches keep more bytes than can be counted", micro_batches),
                       "a smaller workload.batch.global");
 }
 
+// Products of an optimizer on whole matrices: none has a side beyond that of queries, keys and values or of a gated
+// perceptron.
+void check_matrices(const TrainingSpec& training, const TransformerSpec& model, Diagnostics& diagnostics) {
+  if (!training.optimizer.matrices) return;
+  const double longest = std::max({real(model.hidden), 2 * real(model.ffn_hidden), 2 * real(model.expert_hidden),
+                                   3 * real(model.heads) * real(model.head_size)});
+  const double counted = 6 * longest * longest * longest * std::max(1.0, real(model.experts)) *
+                         real(training.optimizer.matrices->iterations);
+  if (counted > kMostCount)
+    diagnostics.error(training.where_of("optimizer"),
+                      fmt::format("the products of '{}' are more operations than can be counted",
+                                  printable(training.optimizer.name, 40)),
+                      "a smaller workload.model.hidden, or fewer workload.optimizer.matrices.iterations");
+}
+
 void check_parameters(const TrainingSpec& training, Diagnostics& diagnostics) {
   const SoftwareSpec& software = training.software;
-  const double each =
-      40 + real(software.optimizer.count()) + real(software.accumulation.count()) + real(software.reduction.count());
+  const double each = 40 + real(software.optimizer.count()) +
+                      real(training.optimizer.traffic.value_or(Bytes(0)).count()) +
+                      real(software.accumulation.count()) + real(software.reduction.count());
   const double workers =
       training.parallel.exchange == ExchangeKind::kParameterServer ? real(training.parallel.data()) : 1;
   if (each * workers * real(parameter_count(training.model)) > kMostCount)
@@ -332,7 +457,7 @@ bool batch_divides(const TrainingSpec& training) {
 
 std::int64_t batch_unit(const TrainingSpec& training) {
   const bool interleaves = training.schedule == ScheduleKind::kInterleaved && training.virtual_stages > 1;
-  return training.parallel.data() * training.micro_batch * (interleaves ? training.parallel.pipeline() : 1);
+  return training.parallel.data() * training.micro_batch * (interleaves ? training.group() : 1);
 }
 
 std::string batches_near(const TrainingSpec& training) {
@@ -341,42 +466,16 @@ std::string batches_near(const TrainingSpec& training) {
   return fmt::format("workload.batch.global: {}{}", below > 0 ? fmt::format("{} or ", below) : "", below + unit);
 }
 
-const Location& TrainingSpec::where_of(std::string_view path) const {
-  const auto found = locations.find(path);
-  if (found != locations.end()) return found->second;
-  const std::size_t dot = path.rfind('.');
-  return dot == std::string_view::npos ? where : where_of(path.substr(0, dot));
-}
-
-std::vector<std::int64_t> TrainingSpec::layers_of_stages() const {
-  if (!pipeline_layers.empty()) return pipeline_layers;
-  const TransformerSpec* sizes = transformer();
-  if (sizes == nullptr) return {1};
-  const std::int64_t stages = model_stages();
-  return std::vector<std::int64_t>(static_cast<std::size_t>(stages), sizes->layers / stages);
-}
-
-PipelineShape pipeline_shape(const TrainingSpec& training) {
-  const std::int64_t micro_batches = training.chunk_micro_batches() * (training.is_flushed() ? 1 : training.iterations);
-  return {training.schedule, static_cast<std::uint32_t>(training.parallel.depth()),
-          static_cast<std::uint32_t>(is_v_shaped(training.schedule) ? 2 : training.virtual_stages),
-          static_cast<std::uint32_t>(micro_batches), training.overlap_passes};
-}
-
-AttentionKind attention_of(const TrainingSpec& training) {
-  return training.transformer()->attention.value_or(training.software.attention);
-}
-
 void check_training(const TrainingSpec& training, std::int64_t devices, Diagnostics& diagnostics) {
   Check(training, devices, diagnostics).run();
 }
 
 double operations_of(const TrainingSpec& training) {
   const Parallelism& parallel = training.parallel;
-  const bool ring = parallel.context() > 1 && parallel.context_kind == ContextKind::kRing;
+  const std::int64_t ring = parallel.context_ring();
   const double passes = real(std::max<std::int64_t>(1, training.micro_batches()));
   const double programs = parallel.expert_skew > 0 ? real(parallel.expert) : 1;
-  double program = layers_of(training) * passes * (60 + (ring ? 12 * real(parallel.context()) : 0));
+  double program = layers_of(training) * passes * (60 + (ring > 1 ? 12 * real(ring) : 0));
   program += exchanges(training) + 10;
   // Between two stages of several chunks each transfer has a tag of its own, on every rank.
   const bool tagged = parallel.pipeline() == 2 && training.virtual_stages > 1;
@@ -386,6 +485,7 @@ double operations_of(const TrainingSpec& training) {
 
 void check_training_size(const TrainingSpec& training, Diagnostics& diagnostics) {
   if (const TransformerSpec* model = training.transformer()) check_work(training, *model, diagnostics);
+  if (const TransformerSpec* model = training.transformer()) check_matrices(training, *model, diagnostics);
   check_parameters(training, diagnostics);
   const double operations = operations_of(training);
   if (operations <= kMostOperations) return;

@@ -12,6 +12,8 @@ namespace orrery::workload {
 
 // Checks what only a transformer has: heads, a sequence, layers in stages, experts, a schedule.
 void check_transformer(const TrainingSpec& training, Diagnostics& diagnostics);
+// Checks how context-parallel ranks share its sequence and heads, and the chunks of its loss.
+void check_context(const TrainingSpec& training, Diagnostics& diagnostics);
 
 // The divisors of `of` up to `most`, those about `wanted` if they are many: "1, 2, 4".
 std::string divisors_text(std::int64_t of, std::int64_t most, std::int64_t wanted = 1);

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "core/config/quantity_text.h"
 #include "core/suggest.h"
+#include "workload/training/spec/schedule_config.h"
 #include "workload/training/spec/training_spec.h"
 
 namespace orrery::workload {
@@ -81,6 +83,21 @@ constexpr std::array<Section::OtherName, 16> kOtherDegrees = {{
     {"zero_stage", "zero"},
 }};
 
+void read_context(Section& section, Parallelism& parallel) {
+  section.takes("context_kind", parallel.context_kind, {"ring", "all-gather", "all-to-all", "all-to-all+ring"},
+                "exchange between context-parallel ranks; ring: keys and values block by block, overlapped with "
+                "attention, all-gather: all of them before attention, all-to-all: queries, keys and values for whole "
+                "sequences of fewer heads (Ulysses), all-to-all+ring: all-to-all among `context_inner` ranks, a ring "
+                "between such groups");
+  section.takes("context_balance", parallel.context_balance, {"zigzag", "contiguous"},
+                "tokens of a context-parallel rank under a causal mask; zigzag: two pieces, one from each end of the "
+                "sequence, so that all ranks have as much to do, contiguous: one piece, so that the last rank has "
+                "most, for which the others wait");
+  section.takes("context_inner", parallel.context_inner, {0, 1 << 24},
+                "with `context_kind: all-to-all+ring`: number of ranks that exchange heads, a divisor of `context`; 0: "
+                "as many as a node has room for");
+}
+
 void read_parallel(Section& section, std::int64_t devices, TrainingSpec& training) {
   section.translate(kOtherDegrees);
   Parallelism& parallel = training.parallel;
@@ -121,9 +138,7 @@ void read_parallel(Section& section, std::int64_t devices, TrainingSpec& trainin
       "ZeRO stage: what the replicas shard; 1: optimizer states, 2: also gradients, 3: also parameters (FSDP)");
   section.takes("shard", parallel.shard, {0, 1 << 24},
                 "with `zero`: number of ranks that share one copy (hybrid sharding); 0: all replicas");
-  section.takes("context_kind", parallel.context_kind, {"ring", "all-gather"},
-                "exchange of keys and values between context-parallel ranks; ring: block by block, overlapped with "
-                "attention, all-gather: all of them before attention");
+  read_context(section, parallel);
   read_order(section, parallel);
   read_exchange(section, parallel);
   if (has_rest) fill_with_replicas(parallel, devices);
@@ -136,43 +151,27 @@ void read_dispatching(Section& section, TrainingSpec& training) {
       [&](Section& s) { training.experts.dispatch = read_dispatch(s); }, "dispatch");
   section.takes(
       "precision", training.experts.precision, precision_names(),
-      "precision of tokens on their way to experts, which come back as activations; fp8 and int8 with a scale "
-      "of 4 B for each 128 values; without it, that of activations. Example: `fp8`");
+      "precision of tokens to experts, which come back as activations; with its scales: 4 B for 128 values of fp8 and "
+      "int8, 1 B for 32 of mxfp8 and 16 of nvfp4; without it, that of activations. Example: `fp8`");
   section.takes("overlap_shared", training.experts.overlap_shared,
                 "whether shared experts are computed while tokens are dispatched");
-}
-
-void read_schedule(Section& section, TrainingSpec& training) {
-  section.takes("kind", training.schedule,
-                {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble", "pipedream", "dualpipe", "dualpipev"},
-                "order of the micro-batches' forward and backward passes on a pipeline stage; zero-bubble: ZB-H1; "
-                "pipedream: 1f1b without flushes, each micro-batch updates the weights (weight stashing); dualpipe: "
-                "pipelines that run both ways, each rank holds two stages, forward and backward passes run side by "
-                "side (DeepSeek-V3), dualpipev: the same with one pipeline that goes there and back");
-  training.parallel.both_ways = training.schedule == ScheduleKind::kDualPipe;
-  section.takes("overlap_passes", training.overlap_passes,
-                "with `kind: 1f1b` or `1f1b-interleaved`: whether the forward pass of a micro-batch runs side by side "
-                "with the backward pass of an earlier one, so that all-to-alls of one hide behind the other's "
-                "computation (Megatron-Core's overlap-moe-expert-parallel-comm)");
-  section.takes("virtual_stages", training.virtual_stages, {1, 1 << 16},
-                "with `kind: 1f1b-interleaved`: number of model chunks per pipeline stage");
-}
-
-void read_pipeline_layers(Section& section, TrainingSpec& training) {
-  const ConfigValue* value = section.raw("pipeline_layers", "even | list of layers per virtual stage", "even",
-                                         "number of layers of each virtual stage, in pipeline order; a stage without "
-                                         "layers may hold the embedding or the head. Example: `[7, 8, 8, 7]`");
-  if (value == nullptr || value->scalar == "even") return;
-  bool right = value->kind == ConfigValue::Kind::kList && !value->items.empty();
-  for (const ConfigValue& item : value->items) {
-    const bool digits = !item.scalar.empty() && item.scalar.size() < 7 &&
-                        std::ranges::all_of(item.scalar, [](char c) { return c >= '0' && c <= '9'; });
-    right = right && digits;
-    training.pipeline_layers.push_back(digits ? std::stoll(item.scalar) : 0);
-  }
-  if (right) return;
-  training.pipeline_layers.clear();
-  section.error("pipeline_layers", "not a list of numbers of layers", "for example [7, 8, 8, 7], or even");
+  section.takes("capacity_factor", training.experts.capacity,
+                "tokens that an expert takes at most, relative to the mean of all experts; those beyond it are "
+                "dropped; 0: none are. Example: `1.25`");
+  constexpr double kMostCapacity = 1024;
+  if (training.experts.capacity > kMostCapacity)
+    section.error("capacity_factor", fmt::format("invalid capacity factor {}", training.experts.capacity),
+                  "between 0 (experts take all that comes) and 1024");
+  section.takes("pad_to_capacity", training.experts.pads,
+                "with `capacity_factor`: whether every expert has as many rows as its capacity, sent and computed "
+                "(MaxText, Megatron-Core's moe-pad-expert-input-to-capacity)");
+  section.takes(
+      "redundant", training.experts.redundant, {0, 1 << 20},
+      "with `parallel.expert_skew`: number of copies of the most popular experts of a layer, which share their "
+      "tokens; experts and copies are packed so that ranks get about as much (DeepSeek's EPLB)");
+  section.takes("row_multiple", training.experts.row_multiple, {1, 1 << 16},
+                "number that the rows of every expert are padded to a multiple of before its GEMMs, which drop no "
+                "tokens. Example: `16`");
 }
 
 // Overlap that only software says.
@@ -269,24 +268,62 @@ void read_recomputation(Section& section, TrainingSpec& training) {
 }
 
 void read_modules(Section& section, RecomputeModules& chosen) {
-  const std::vector<std::string> modules = {"norm", "activation", "activation-fp8", "up-projection"};
-  for (const std::string& word :
-       section.words("recompute_modules",
-                     "results that are computed again where `recompute` keeps them: norm, activation (of perceptrons "
-                     "and experts), activation-fp8 (the same, with its inputs kept in fp8), up-projection (queries, "
-                     "keys and values of latent attention). Example: `[norm, activation]`")) {
-    if (std::ranges::find(modules, word) == modules.end())
+  std::vector<std::string> known;
+  for (const RecomputeWord& module : kRecomputeWords) known.emplace_back(module.word);
+  for (const std::string& word : section.words(
+           "recompute_modules",
+           "parts of a layer that are computed again where `recompute` keeps their results, by plain names or "
+           "Megatron-Core's: norm (layernorm), attention (core_attn), up-projection of latent attention "
+           "(mla_up_proj), activation of MLPs and experts (expert-activation or moe_act: of experts alone; "
+           "activation-fp8: with its inputs kept in fp8), mlp (of dense layers), experts (moe: with router, "
+           "dispatch, combine and shared experts), shared-experts (shared_experts). Example: `[norm, moe_act]`")) {
+    const auto* found = std::ranges::find(kRecomputeWords, word, &RecomputeWord::word);
+    if (found == kRecomputeWords.end())
       section.error("recompute_modules", fmt::format("no module is called '{}'", printable(word, 40)),
-                    suggestion(word, modules));
-    if (word == modules[0]) chosen.norm = true;
-    if (word == modules[1] || word == modules[2]) chosen.activation = true;
-    if (word == modules[2]) chosen.fp8_inputs = true;
-    if (word == modules[3]) chosen.up_projection = true;
+                    suggestion(word, known));
+    else
+      chosen.*found->module = true;
   }
+  if (chosen.fp8_inputs) chosen.activation = true;
+}
+
+void read_loss(Section& section, LossSpec& loss) {
+  section.takes("chunks", loss.chunks, {1, 1 << 20},
+                "number of pieces of a micro-batch's tokens whose logits are there one after the other");
+  if (loss.chunks > 1) loss.held = LossHeld::kGradients;
+  section.takes("held", loss.held, {"logits", "hidden", "gradients"},
+                "what is held until the backward pass; logits: those of all tokens, hidden: the head's input, from "
+                "which logits are computed again, gradients: those of the head's input and weights, computed with the "
+                "forward pass (fused linear cross entropy)",
+                "gradients with `chunks` above 1, else logits");
+}
+
+// Recipe that the job names, or that of its precision; the software's own is the default of fp8.
+void read_named_recipe(Section& section, TrainingSpec& training) {
+  const ConfigValue* precision = section.value("precision");
+  const std::string_view by_default = default_recipe(precision == nullptr ? std::string_view() : precision->scalar);
+  section.when(section.has("recipe") || !by_default.empty(), [&] {
+    section.section_or(
+        "recipe", by_default.empty() ? "tensorwise" : by_default,
+        "recipe of low precision: which operands are cast, how, and what that costs; `orrery list recipes` names them; "
+        "default: that of the precision. "
+        "Example: `recipe: mxfp8`",
+        [&](Section& s) { training.recipe = read_recipe(s); }, "recipes",
+        "mxfp8 and nvfp4 with that `precision`; in fp8 and int8 `fp8` of the software");
+  });
 }
 
 void read_steps(Section& section, TrainingSpec& training) {
+  section.section_or(
+      "optimizer", "adam",
+      "optimizer: what it keeps of each parameter, and what it does to whole matrices; `orrery list optimizers` names "
+      "them. Example: `adam-8bit`",
+      [&](Section& s) { training.optimizer = read_optimizer(s); }, "optimizers");
+  section.section("offload", "parts of the job that the memory of hosts holds in place of the devices'",
+                  [&](Section& s) { read_offload(s, training.offload); });
   read_recomputation(section, training);
+  section.section("loss", "how the cross entropy is computed. Example: `loss: {chunks: 8}`",
+                  [&](Section& s) { read_loss(s, training.loss); });
   read_modules(section, training.recompute_modules);
   section.takes("iterations", training.iterations, {1, 10'000}, "number of training steps to simulate");
   read_beside_training(section, training);
@@ -332,7 +369,15 @@ std::string_view default_software(const ModelSpec& model, Architecture architect
     case Architecture::kAmpere:
       return "megatron-2022";
     case Architecture::kBlackwell:
+    case Architecture::kRubin:
       return "megatron-2025";
+    case Architecture::kIronwood:
+      return "maxtext-2024";  // XLA, as on the TPUs before
+    case Architecture::kTrainium2:
+    case Architecture::kTrainium3:
+    case Architecture::kGaudi3:
+    case Architecture::kAscend910:
+      return "megatron-2024";  // their ports of Megatron-LM: NxD, Gaudi's fork, MindSpeed
     default:
       return "megatron-2024";
   }
@@ -340,8 +385,10 @@ std::string_view default_software(const ModelSpec& model, Architecture architect
 
 std::string_view name_of(ParallelDimension dimension) { return kDimensionNames[static_cast<std::size_t>(dimension)]; }
 
-TrainingSpec read_training(Section& section, Architecture architecture, std::int64_t devices) {
+TrainingSpec read_training(Section& section, Architecture architecture, std::int64_t devices,
+                           std::int64_t node_devices) {
   TrainingSpec training;
+  training.parallel.node_devices = node_devices;
   section.translate(kOtherKeys);
   training.where = section.where();
   note_places(section.contents(), "", training);
@@ -360,6 +407,8 @@ TrainingSpec read_training(Section& section, Architecture architecture, std::int
             "micro-batch size: sequences or samples per micro-batch and rank");
   });
   section.defaulted_section("schedule", "pipeline schedule", [&](Section& s) { read_schedule(s, training); });
+  if (training.schedule_group > 0 && training.schedule_group == training.parallel.pipeline())
+    section.idle("schedule.group", "groups are as long as the pipeline without it, too");
   read_pipeline_layers(section, training);
   section.section_or(
       "software", default_software(training.model, architecture),
@@ -367,6 +416,7 @@ TrainingSpec read_training(Section& section, Architecture architecture, std::int
       [&](Section& s) { training.software = read_software(s); }, "software",
       "by the device's architecture; dlrm-2021 for DLRM, pytorch-2021 for others that are no transformers");
   override_software(section, training.software);
+  read_named_recipe(section, training);
   section.takes("deterministic", training.deterministic,
                 "whether kernels give the same bits every time, for which their workspaces are larger or smaller "
                 "(`software.footprint.deterministic`); what it costs in time is not modelled");

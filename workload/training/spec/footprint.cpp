@@ -93,7 +93,8 @@ void read_kept(Section& section, Footprint& footprint) {
 }  // namespace
 
 void Footprint::settle(Architecture architecture, bool is_deterministic) {
-  const auto found = workspaces_of.find(architecture);
+  const auto own = workspaces_of.find(architecture);
+  const auto found = own == workspaces_of.end() ? workspaces_of.find(measured_as(architecture)) : own;
   workspaces = found == workspaces_of.end() ? Workspaces{} : found->second;
   if (is_deterministic && workspaces.products > Bytes(0)) workspaces.products = deterministic;
 }

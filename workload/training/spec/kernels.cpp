@@ -65,7 +65,8 @@ std::string_view name_of(OperandFormat format) { return kFormats[static_cast<std
 
 OperandFormat format_of(Precision precision, Scaling scaling) {
   if (!is_of_products_only(precision)) return OperandFormat::kHalf;
-  if (scaling == Scaling::kBlock) return OperandFormat::kFp8Block;
+  if (precision == Precision::kNvfp4) return OperandFormat::kNvfp4;
+  if (scaling == Scaling::kBlock || precision == Precision::kMxfp8) return OperandFormat::kFp8Block;
   return scaling == Scaling::kNvfp4 ? OperandFormat::kNvfp4 : OperandFormat::kFp8;
 }
 

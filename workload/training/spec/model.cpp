@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "workload/training/spec/mixer_sizes.h"
+
 namespace orrery::workload {
 namespace {
 
@@ -19,23 +21,11 @@ Int128 linear(std::int64_t inputs, std::int64_t outputs, bool bias) {
 
 Int128 norm(const TransformerSpec& model) { return Int128{model.hidden} * (model.biases ? 2 : 1); }
 
-// DeepSeek-V2, section 2.1: down and up projections with a norm between them; no biases.
-Int128 latent_attention(const TransformerSpec& model, const LatentAttention& latent) {
-  const std::int64_t queries = model.heads * (latent.head + latent.rotary_head);
-  const Int128 query = latent.query_rank == 0 ? linear(model.hidden, queries, false)
-                                              : linear(model.hidden, latent.query_rank, false) + latent.query_rank +
-                                                    linear(latent.query_rank, queries, false);
-  const Int128 key_value = linear(model.hidden, latent.key_value_rank + latent.rotary_head, false) +
-                           latent.key_value_rank +
-                           linear(latent.key_value_rank, model.heads * (latent.head + latent.value_head), false);
-  return query + key_value + linear(model.heads * latent.value_head, model.hidden, false);
-}
-
-Int128 attention(const TransformerSpec& model) {
-  if (model.latent) return latent_attention(model, *model.latent);
-  const std::int64_t queries = model.heads * model.head_size;
-  const std::int64_t keys = model.kv_heads * model.head_size;
-  return linear(model.hidden, queries + 2 * keys, model.biases) + linear(queries, model.hidden, model.biases);
+Int128 mixer(const TransformerSpec& model, const LayerKind& kind) {
+  const MixerSizes sizes = mixer_sizes(model, kind);
+  Int128 sum = sizes.vectors;
+  for (const WeightMatrix& matrix : sizes.products) sum += linear(matrix.inputs, matrix.outputs, matrix.bias);
+  return sum;
 }
 
 Int128 mlp(const TransformerSpec& model, std::int64_t inner) {
@@ -50,13 +40,36 @@ struct Part {
 };
 using Parts = std::vector<Part>;
 
+// Layers and modules of multi-token prediction that have parts, and the weights of what mixes tokens in them.
+struct LayerCounts {
+  Int128 attention = 0, linear = 0;
+  std::int64_t dense = 0, experts = 0;
+  std::int64_t halves = 0;  // with a norm each
+};
+
+LayerCounts layer_counts(const TransformerSpec& model) {
+  std::vector<Int128> mixers;
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, model.kinds.size()); ++i)
+    mixers.push_back(mixer(model, model.kind(i)));
+  LayerCounts counts;
+  for (std::int64_t layer = 0; layer < model.layers + model.mtp_layers; ++layer) {
+    const std::size_t number = model.kind_number(layer);
+    const MixerKind kind = model.kinds.empty() ? MixerKind::kAttention : model.kinds[number].mixer;
+    (kind == MixerKind::kAttention ? counts.attention : counts.linear) += mixers[number];
+    const FeedForward second = model.feed_forward(layer);
+    counts.dense += second == FeedForward::kDense;
+    counts.experts += second == FeedForward::kExperts;
+    counts.halves += (kind != MixerKind::kNone) + (second != FeedForward::kNone);
+  }
+  return counts;
+}
+
 // The router has no bias.
 Parts parts_of(const TransformerSpec& model) {
-  const std::int64_t modules = model.mtp_layers, layers = model.layers + modules;
-  const std::int64_t expert_layers = model.expert_layers() + (model.experts > 0 ? modules : 0);
-  const std::int64_t dense_layers = layers - expert_layers;
+  const LayerCounts counts = layer_counts(model);
+  const std::int64_t modules = model.mtp_layers;
   const auto whole = [](const char* name, Int128 count) { return Part{name, count, count}; };
-  const Int128 expert = expert_layers * mlp(model, model.expert_hidden);
+  const Int128 expert = counts.experts * mlp(model, model.expert_hidden);
   const Int128 table = Int128{model.hidden} * model.vocab;
   const ImagePatches images = model.patches.value_or(ImagePatches{});
   // A model of images starts with parameters for the token that is classified.
@@ -64,12 +77,13 @@ Parts parts_of(const TransformerSpec& model) {
   const Int128 classifier = model.patches ? linear(model.hidden, images.classes, true) : 0;
   return {whole("embedding", ends),
           whole("positions", model.position == PositionKind::kLearned ? Int128{model.hidden} * model.sequence : 0),
-          whole("attention", layers * attention(model)),
-          whole("mlp", dense_layers * mlp(model, model.ffn_hidden)),
-          whole("router", expert_layers * linear(model.hidden, model.experts, false)),
+          whole("attention", counts.attention),
+          whole("linear attention", counts.linear),
+          whole("mlp", counts.dense * mlp(model, model.ffn_hidden)),
+          whole("router", counts.experts * linear(model.hidden, model.experts, false)),
           {"experts", model.experts * expert, model.experts_per_token * expert},
           whole("shared experts", model.shared_experts * expert),
-          whole("norms", norm(model) * (2 * layers + 3 * modules + (model.embedding_norm ? 2 : 1))),
+          whole("norms", norm(model) * (counts.halves + 3 * modules + (model.embedding_norm ? 2 : 1))),
           whole("prediction", modules * linear(2 * model.hidden, model.hidden, false)),
           whole("head", model.patches           ? classifier
                         : model.tied_embeddings ? 0
@@ -160,6 +174,22 @@ std::int64_t total_of(const Parts& parts, Int128 Part::*member) {
 }
 
 }  // namespace
+
+FeedForward TransformerSpec::feed_forward(std::int64_t layer) const {
+  const FeedForward own = kinds.empty() ? FeedForward::kByDepth : kinds[kind_number(layer)].feed_forward;
+  if (own != FeedForward::kByDepth) return own;
+  // A module of multi-token prediction has experts if any layer does.
+  if (layer >= layers) return experts > 0 ? FeedForward::kExperts : FeedForward::kDense;
+  const bool has = experts > 0 && layer >= dense_layers && (layer - dense_layers + 1) % expert_interval == 0;
+  return has ? FeedForward::kExperts : FeedForward::kDense;
+}
+
+std::int64_t TransformerSpec::expert_layers() const {
+  if (kinds.empty()) return experts > 0 ? (layers - dense_layers) / expert_interval : 0;
+  std::int64_t count = 0;
+  for (std::int64_t layer = 0; layer < layers; ++layer) count += has_experts(layer);
+  return count;
+}
 
 std::vector<ParameterPart> parameter_parts(const ModelSpec& model) {
   std::vector<ParameterPart> parts;

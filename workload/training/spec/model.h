@@ -11,22 +11,10 @@
 
 #include "core/config/config.h"
 #include "core/units.h"
+#include "workload/training/spec/layer_kind.h"
 #include "workload/training/spec/software.h"
 
 namespace orrery::workload {
-
-// kLearned: a table with a row for each position; kAlibi: a bias on the scores; kNone: no parameters.
-enum class PositionKind : std::uint8_t { kLearned, kRotary, kAlibi, kNone };
-
-// Attention over low-rank keys and values (DeepSeek-V2): queries are hidden -> query_rank -> heads, keys and values
-// hidden -> key_value_rank -> heads, and rotary_head values of each key are shared by all heads.
-struct LatentAttention {
-  std::int64_t query_rank = 0;  // 0: queries are not compressed
-  std::int64_t key_value_rank = 0;
-  std::int64_t head = 0;         // values of a query and key head without the rotary ones
-  std::int64_t rotary_head = 0;  // with a rotary position
-  std::int64_t value_head = 0;
-};
 
 // A vision transformer's ends: every patch of an image is a token, and so is one more, whose result is classified.
 struct ImagePatches {
@@ -37,12 +25,10 @@ struct ImagePatches {
   std::int64_t values() const { return size * size * channels; }  // of a patch
 };
 
-struct TransformerSpec {
+// The attention that it is itself is that of layers whose kind does not say otherwise.
+struct TransformerSpec : AttentionSpec {
   std::int64_t hidden = 0;
   std::int64_t layers = 0;
-  std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;   // fewer than heads: grouped queries
-  std::int64_t head_size = 0;  // hidden / heads by default
   std::int64_t ffn_hidden = 0;
   std::int64_t vocab = 0;        // 0: neither an embedding nor a head
   std::int64_t sequence = 0;     // tokens
@@ -53,7 +39,6 @@ struct TransformerSpec {
   bool biases = true;           // of linear layers and norms
   bool embedding_norm = false;  // a norm of its own behind the embedding
   bool causal = true;
-  PositionKind position = PositionKind::kLearned;
   std::int64_t experts = 0;            // of a mixture-of-experts layer; 0: all layers are dense
   std::int64_t experts_per_token = 0;  // routed
   std::int64_t expert_hidden = 0;      // ffn_hidden of one expert
@@ -62,17 +47,24 @@ struct TransformerSpec {
   std::int64_t expert_interval = 1;    // behind them, every how many layers one has experts: the last of each so many
   std::int64_t expert_groups = 1;      // experts that follow one another; a token goes to some groups only
   std::int64_t groups_per_token = 1;
-  std::optional<LatentAttention> latent;
   std::optional<ImagePatches> patches;     // in place of a vocabulary
-  std::optional<AttentionKind> attention;  // of the software if not given
+  std::optional<AttentionKind> attention;  // kernel; of the software if not given
+  std::vector<LayerKind> kinds;            // empty: one kind, whose attention is the model's own
+  std::vector<std::size_t> pattern;        // kinds of layers from the first on, over and over; empty: all of the first
 
   std::int64_t predicted() const { return predictions > 0 ? predictions : sequence; }
   // True if an embedding comes before the layers, and a head behind them.
   bool has_ends() const { return vocab > 0 || patches; }
-  bool has_experts(std::int64_t layer) const {
-    return experts > 0 && layer >= dense_layers && (layer - dense_layers + 1) % expert_interval == 0;
+  // Number of a layer's kind, and the kind itself. A module of multi-token prediction is as the last layer is.
+  std::size_t kind_number(std::int64_t layer) const {
+    return pattern.empty() ? 0 : pattern[static_cast<std::size_t>(std::min(layer, layers - 1)) % pattern.size()];
   }
-  std::int64_t expert_layers() const { return experts > 0 ? (layers - dense_layers) / expert_interval : 0; }
+  LayerKind kind(std::size_t number) const { return kinds.empty() ? LayerKind{"layer", *this} : kinds[number]; }
+  LayerKind kind_of(std::int64_t layer) const { return kind(kind_number(layer)); }
+  // Second half of a layer: kDense, kExperts or kNone.
+  FeedForward feed_forward(std::int64_t layer) const;
+  bool has_experts(std::int64_t layer) const { return feed_forward(layer) == FeedForward::kExperts; }
+  std::int64_t expert_layers() const;
 };
 
 // A recommendation model: embedding tables spread over the ranks, multi-layer perceptrons on all of them.
@@ -156,7 +148,8 @@ struct ModelSpec {
   std::variant<TransformerSpec, DlrmSpec, ConvolutionalSpec, RecurrentSpec, EvoformerSpec> sizes;
 };
 
-// Reads a file of configs/models, or the same inline: `kind` says which family.
+// Reads a file of configs/models, a config.json, or the same inline: `kind` says which family. The readers are in
+// model_files/.
 ModelSpec read_model(Section& section);
 
 // Weights and biases of a part of a model: "attention" of all layers.

@@ -12,9 +12,15 @@ Bytes result_size(Precision precision) { return is_of_products_only(precision) ?
 
 Flops work(const Gemm& gemm) { return Flops(2 * gemm.batch * gemm.m * gemm.n * gemm.k); }
 
+// A window's first queries see fewer keys under a causal mask: a triangle.
 Flops work(const FlashAttention& attention) {
-  const std::int64_t products = attention.batch * attention.queries * attention.keys * attention.head_size * 4;
-  const std::int64_t computed = attention.causal ? products / 2 : products;
+  const std::int64_t keys = attention.keys;
+  const bool windowed = attention.window > 0 && attention.window < keys;
+  const std::int64_t seen = windowed ? attention.window : keys;
+  const std::int64_t products = attention.batch * attention.queries * seen * attention.head_size * 4;
+  std::int64_t computed = products;
+  if (attention.causal)
+    computed = windowed ? static_cast<std::int64_t>(Int128{products} * (2 * keys - seen) / (2 * keys)) : products / 2;
   return Flops(attention.backward ? computed * 5 / 2 : computed);
 }
 
@@ -24,7 +30,7 @@ Bytes traffic(const Gemm& gemm) {
   const std::int64_t a = gemm.stored_a > 0 ? gemm.stored_a : gemm.m * gemm.k;
   const std::int64_t c = gemm.stored_c > 0 ? gemm.stored_c : gemm.m * gemm.n;
   const Bytes result = gemm.result.count() > 0 ? gemm.result : result_size(gemm.precision);
-  return (size_of(gemm.precision) * (a + gemm.k * gemm.n) + result * c) * gemm.batch;
+  return (stored(gemm.precision, a + gemm.k * gemm.n) + result * c) * gemm.batch;
 }
 
 // Forward: queries, keys, values in, result out. Backward: those and the result's gradient in, three gradients out.
@@ -62,7 +68,8 @@ std::string sizes_of(const Operator& op) {
                          gemm.k, name_of(gemm.precision));
     }
     std::string operator()(const FlashAttention& attention) const {
-      return fmt::format("{} x {} over {} x {} {}{}", attention.batch, attention.queries, attention.keys,
+      const std::string window = attention.window > 0 ? fmt::format(" in windows of {}", attention.window) : "";
+      return fmt::format("{} x {} over {}{} x {} {}{}", attention.batch, attention.queries, attention.keys, window,
                          attention.head_size, name_of(attention.precision), attention.backward ? " backward" : "");
     }
     std::string operator()(const ElementWise& kernel) const { return fmt::format("{} B", kernel.bytes.count()); }

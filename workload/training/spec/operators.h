@@ -17,6 +17,8 @@ namespace orrery::workload {
 // Role of a product in a transformer layer: queries, keys and values; the projection behind attention; the first and
 // the second of a perceptron.
 enum class Product : std::uint8_t { kOther, kQkv, kProjection, kUp, kDown };
+// Dimension of a layer's weights [k][n] that tensor parallelism splits; none: each of its ranks has all of them.
+enum class WeightSplit : std::uint8_t { kNone, kRows, kColumns };
 // Scaling of operands of fewer than two bytes: by tensor; fp8 by blocks of some 128 values; nvfp4, half a byte a value
 // and a scale for every 16.
 enum class Scaling : std::uint8_t { kTensor, kBlock, kNvfp4 };
@@ -47,6 +49,8 @@ struct Gemm {
   // Memory traffic of a value of the result; none: it is written once. A gradient that the kernel adds to what earlier
   // micro-batches left is read as well, in the precision of gradients.
   Bytes result{0};
+  WeightSplit split = WeightSplit::kNone;  // of the weights, or of those whose gradient this is
+  bool of_experts = false;                 // weights of the rank's experts, `batch` of them
 
   auto operator<=>(const Gemm&) const = default;
 };
@@ -60,7 +64,8 @@ struct FlashAttention {
   bool causal = true;     // half the scores are not computed
   bool backward = false;  // 2.5 times the work: scores again, and four products
   Precision precision = Precision::kBf16;
-  std::int64_t group = 1;  // heads of queries that share keys and values
+  std::int64_t group = 1;   // heads of queries that share keys and values
+  std::int64_t window = 0;  // keys that a query sees, its own among them; 0: all
 
   auto operator<=>(const FlashAttention&) const = default;
 };

@@ -83,6 +83,8 @@ void read_rates(Section& section, SoftwareRates& rates) {
              "share of that in GEMMs with operands of two bytes or more, which take more power than those in fp8");
   rates.fp8 = factor(section, "fp8", rates.fp8,
                      "share of `gemm` in the GEMMs of backward passes in fp8 and int8, which accumulate in fp32");
+  rates.mxfp8 = factor(section, "mxfp8", rates.mxfp8, "share of `gemm` in GEMMs with mxfp8 operands");
+  rates.nvfp4 = factor(section, "nvfp4", rates.nvfp4, "share of `gemm` in GEMMs with nvfp4 operands");
   rates.flash_forward = factor(section, "flash_forward", rates.flash_forward,
                                "share of the dense peak that flash attention reaches in the forward pass");
   rates.flash_backward =
@@ -206,22 +208,6 @@ void read_host(Section& section, HostSpec& host) {
       });
 }
 
-void read_fp8(Section& section, Fp8Casts& fp8) {
-  section.defaulted_section("fp8", "GEMMs in fp8: what they cost besides", [&](Section& s) {
-    s.takes("operand", fp8.operand, "memory traffic of casting one value of an operand");
-    s.takes("normalised", fp8.normalised,
-            "memory traffic of casting one value that comes from a norm, whose kernel may cast it");
-    s.takes("gathers", fp8.gathers, "whether tensor-parallel all-gathers of operands move fp8");
-    s.takes("parameters", fp8.parameters,
-            "whether parameters are kept in fp8 (fp8_param_gather), so that with `zero` replicas gather them so");
-    s.takes(
-        "copies", fp8.copies,
-        "without `parameters`: memory of the copies that stay beside each weight of a GEMM in fp8, with ZeRO 3 while "
-        "it is gathered; 2 B: the weight and its transpose");
-    s.takes("saved", fp8.saved, "whether inputs of GEMMs are kept in fp8 for the backward pass");
-  });
-}
-
 }  // namespace
 
 std::int64_t HostSpec::kernels_of(const Operator& op) const {
@@ -233,8 +219,9 @@ std::int64_t HostSpec::kernels_of(const Operator& op) const {
 std::string_view name_of(SoftwareConstant constant) { return kNames[static_cast<std::size_t>(constant)]; }
 
 std::vector<SoftwareConstant> fitted_on(const SoftwareSpec& software, Architecture architecture) {
-  const auto own = software.fitted_of.find(architecture);
-  const bool has_own = software.rates_of.contains(architecture);
+  const Architecture holding = software.rates_of.contains(architecture) ? architecture : measured_as(architecture);
+  const auto own = software.fitted_of.find(holding);
+  const bool has_own = software.rates_of.contains(holding);
   std::vector<SoftwareConstant> constants;
   if (own != software.fitted_of.end()) constants = own->second;
   for (const SoftwareConstant constant : software.fitted)
@@ -267,7 +254,7 @@ void set_value(SoftwareSpec& software, Architecture architecture, SoftwareConsta
   if (constant == SoftwareConstant::kAccumulation) software.accumulation = Bytes(std::llround(value));
   if (constant == SoftwareConstant::kOptimizer) software.optimizer = Bytes(std::llround(value));
   if (!is_of_rates(constant)) return;
-  const auto [rates, added] = software.rates_of.try_emplace(architecture, software.rates);
+  const auto [rates, added] = software.rates_of.try_emplace(architecture, software.rates_on(architecture));
   if (added) software.fitted_of[architecture] = software.fitted;
   if (added) std::erase_if(software.fitted_of[architecture], [](SoftwareConstant c) { return !is_of_rates(c); });
   set_rate(rates->second, constant, value);
@@ -308,8 +295,9 @@ std::vector<SoftwareConstant> read_fitted(Section& section, const SoftwareRates&
 }
 
 const SoftwareRates& SoftwareSpec::rates_on(Architecture architecture) const {
-  const auto found = rates_of.find(architecture);
-  return found == rates_of.end() ? rates : found->second;
+  for (const Architecture of : {architecture, measured_as(architecture)})
+    if (const auto found = rates_of.find(of); found != rates_of.end()) return found->second;
+  return rates;
 }
 
 bool SoftwareSpec::has_kernels() const {
@@ -360,7 +348,8 @@ SoftwareSpec read_software(Section& section) {
                             [&](Section& s) { read_footprint(s, software.footprint); });
   section.takes("step", software.step, "time of a step beside what devices do: input, logging, launches");
   read_host(section, software.host);
-  read_fp8(section, software.fp8);
+  section.defaulted_section("fp8", "recipe of jobs in fp8 or int8 that name no `workload.recipe`",
+                            [&](Section& s) { read_casts(s, software.fp8); });
   section.defaulted_section("rates", "rates of kernels in training",
                             [&](Section& s) { read_rates(s, software.rates); });
   software.fitted = read_fitted(section, software.rates, false);

@@ -18,6 +18,7 @@
 #include "workload/training/spec/footprint.h"
 #include "workload/training/spec/kernels.h"
 #include "workload/training/spec/operators.h"
+#include "workload/training/spec/recipe.h"
 
 namespace orrery::workload {
 
@@ -35,24 +36,13 @@ enum class SelectiveKind : std::uint8_t { kScores, kOperators };
 // ranks (Megatron-Core's tp_comm_overlap).
 enum class TensorOverlap : std::uint8_t { kNone, kWeightGradient, kPieces };
 
-// Cost of casts around products in fp8. Scales are of a whole tensor or of blocks of it, from earlier steps or from
-// what is cast: recipes differ in how often they read it.
-struct Fp8Casts {
-  Bytes operand{0};         // memory traffic of casting one value
-  Bytes normalised{0};      // of one that comes from a norm, whose kernel casts it
-  bool gathers = false;     // tensor-parallel all-gathers move what is cast
-  bool parameters = false;  // replicas gather parameters as they are cast (ZeRO)
-  Bytes copies{0};          // of a weight, that stay beside it where parameters are not kept in fp8 themselves
-  bool saved = false;       // inputs of products are kept as they are cast
-
-  bool operator==(const Fp8Casts&) const = default;
-};
-
 // Speed of kernels with a software on one architecture of devices, relative to what OperatorTimes knows of the device.
 struct SoftwareRates {
-  double gemm = 1;             // share of the device's GEMM rate that lasts in training (clock under load, layouts)
-  double bf16 = 1;             // of that, where operands have two bytes or more, which take more power
-  double fp8 = 1;              // of gemm in products of gradients, where operands are fp8 or int8
+  double gemm = 1;   // share of the device's GEMM rate that lasts in training (clock under load, layouts)
+  double bf16 = 1;   // of that, where operands have two bytes or more, which take more power
+  double fp8 = 1;    // of gemm in products of gradients, where operands are fp8 or int8
+  double mxfp8 = 1;  // of gemm in products of such operands
+  double nvfp4 = 1;
   double flash_forward = 0.5;  // share of the dense peak
   double flash_backward = 0.42;
   Duration flash_launch{};  // fixed time of flash attention forward; of a GEMM at least
@@ -110,7 +100,7 @@ struct SoftwareSpec {
   Precision gradients = Precision::kFp32;  // that are accumulated and exchanged
   Bytes accumulation{0};                   // memory traffic per parameter and micro-batch, where no GEMM accumulates
   Bytes reduction{0};                      // memory traffic per gradient before it is reduced, beside computation
-  Bytes optimizer{60};                     // memory traffic of a step per parameter
+  Bytes optimizer{60};                     // memory traffic of a step of Adam per parameter
   bool overlap_gradients = true;           // with the backward pass of the last micro-batch
   // Gradients and parameters are exchanged layer by layer whatever replicas share (FSDP), not in buckets.
   bool overlap_layers = false;
@@ -126,7 +116,7 @@ struct SoftwareSpec {
   Footprint footprint;            // memory beside what a job needs by its arithmetic
   Duration step{};                // that a step takes beside what the devices do
   HostSpec host;
-  Fp8Casts fp8;
+  Recipe fp8;  // of jobs in fp8 that name none
   SoftwareRates rates;
   std::vector<SoftwareConstant> fitted;
   std::map<Architecture, SoftwareRates> rates_of;                   // of architectures that differ

@@ -3,6 +3,7 @@
 // in which order the work is done.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -16,62 +17,14 @@
 #include "core/config/dispatch.h"
 #include "core/error.h"
 #include "core/precision.h"
+#include "workload/training/options/offload.h"
+#include "workload/training/options/optimizer.h"
+#include "workload/training/pipeline/layout.h"
+#include "workload/training/pipeline/schedule.h"
 #include "workload/training/spec/model.h"
 #include "workload/training/spec/software.h"
 
 namespace orrery::workload {
-
-// Order in which a pipeline stage takes the passes of its micro-batches. kGpipe: all forward, then all backward (Huang
-// et al. 2019). kOneForwardOneBackward: PipeDream-flush (Narayanan et al. 2021). kInterleaved: the same over
-// `virtual_stages` chunks of the model per stage (Megatron-LM, SC'21). kZeroBubble: ZB-H1, weight gradients put off
-// into the bubble (Qi et al. 2023). kPipedream: 1F1B that is never flushed: every micro-batch updates the weights of a
-// stage, which keeps those of its forward pass for its backward pass (weight stashing; Narayanan et al. 2019).
-// kDualPipe, kDualPipeV: forward passes of some micro-batches run side by side with backward passes of others, so that
-// communication of one hides behind the other (DeepSeek-AI 2024). Every rank has two chunks: DualPipe's pipelines run
-// both ways, so that all parameters are there twice; DualPipeV's goes there and back.
-enum class ScheduleKind : std::uint8_t {
-  kGpipe,
-  kOneForwardOneBackward,
-  kInterleaved,
-  kZeroBubble,
-  kPipedream,
-  kDualPipe,
-  kDualPipeV,
-};
-
-// True if a rank has two chunks, which the pipeline passes on its way there and back.
-constexpr bool is_v_shaped(ScheduleKind kind) {
-  return kind == ScheduleKind::kDualPipe || kind == ScheduleKind::kDualPipeV;
-}
-
-std::string_view name_of(ScheduleKind kind);  // "gpipe", "1f1b", "1f1b-interleaved", ...
-
-// kBackward: of activations and weights, or of activations alone where the schedule has kWeight passes.
-enum class PassKind : std::uint8_t { kForward, kBackward, kWeight };
-
-struct Pass {
-  PassKind kind = PassKind::kForward;
-  std::uint32_t micro_batch = 0;
-  std::uint32_t chunk = 0;   // of the stage's virtual stages
-  bool splits = false;       // backward: weight gradients come in a pass of their own
-  bool beside_next = false;  // this pass and the next run side by side
-
-  bool operator==(const Pass&) const = default;
-};
-
-struct PipelineShape {
-  ScheduleKind kind = ScheduleKind::kOneForwardOneBackward;
-  std::uint32_t stages = 1;
-  std::uint32_t virtual_stages = 1;  // more than one only interleaved, where `stages` divides `micro_batches`
-  std::uint32_t micro_batches = 1;
-  // 1F1B, also interleaved: forward and backward passes run side by side, after one more of warm-up.
-  bool overlaps = false;
-};
-
-// Passes of `stage` in order, each once. In a V-shaped schedule, `stages` counts those from the first rank to the
-// turning point, which the way back passes again: chunk 0 of rank i is stage i, chunk 1 is stage 2 * stages - 1 - i;
-// `micro_batches`, at least 2 * stages, are those of a chunk, and `virtual_stages` is 2.
-std::vector<Pass> pipeline_order(const PipelineShape& shape, std::uint32_t stage);
 
 enum class ParallelDimension : std::uint8_t { kTensor, kContext, kData, kPipeline };
 
@@ -80,8 +33,14 @@ inline constexpr std::size_t kParallelDimensionCount = 4;
 std::string_view name_of(ParallelDimension dimension);  // "tensor", ...
 
 // kRing: keys and values pass from rank to rank beside the computation (Liu et al. 2023). kAllGather: every rank
-// gathers them first (Llama 3).
-enum class ContextKind : std::uint8_t { kRing, kAllGather };
+// gathers them first (Llama 3). kAllToAll: ranks exchange queries, keys and values for whole sequences of fewer heads,
+// and results back (Jacobs et al. 2023, DeepSpeed-Ulysses). kAllToAllRing: the same within groups of `context_inner`
+// ranks, and a ring between groups (Fang and Zhao 2024, USP).
+enum class ContextKind : std::uint8_t { kRing, kAllGather, kAllToAll, kAllToAllRing };
+
+// Tokens of a context-parallel rank. kZigzag: two pieces of the sequence, one from each end, so that all ranks have as
+// much to do under a causal mask (Megatron-LM, Llama 3). kContiguous: one piece, so that the last rank has most.
+enum class ContextBalance : std::uint8_t { kZigzag, kContiguous };
 
 // Agreement of replicas on parameters. kParameterServer: ranks beyond the workers hold them, workers send gradients
 // there and take parameters back.
@@ -99,6 +58,9 @@ struct Parallelism {
   std::int64_t zero = 0;           // 0 .. 3: what data-parallel ranks share instead of holding it each
   std::int64_t shard = 0;          // ranks that share one copy under `zero`; 0: all of data times context
   ContextKind context_kind = ContextKind::kRing;
+  ContextBalance context_balance = ContextBalance::kZigzag;
+  std::int64_t context_inner = 0;  // kAllToAllRing: ranks of an all-to-all; 0: as many as a node has room for
+  std::int64_t node_devices = 0;   // of the cluster; 0: it has no nodes
   ExchangeKind exchange = ExchangeKind::kCollective;
   std::int64_t servers = 1;   // kParameterServer
   bool asynchronous = false;  // kParameterServer: a server answers every worker at once, not all together
@@ -107,6 +69,9 @@ struct Parallelism {
   std::int64_t degree(ParallelDimension dimension) const { return degrees[static_cast<std::size_t>(dimension)]; }
   std::int64_t tensor() const { return degree(ParallelDimension::kTensor); }
   std::int64_t context() const { return degree(ParallelDimension::kContext); }
+  // Context-parallel ranks that exchange heads, and those that pass keys and values round; 1: none.
+  std::int64_t context_by_heads() const;
+  std::int64_t context_ring() const;
   std::int64_t data() const { return degree(ParallelDimension::kData); }
   std::int64_t pipeline() const { return degree(ParallelDimension::kPipeline); }
   std::int64_t halves() const { return both_ways ? 2 : 1; }
@@ -121,6 +86,10 @@ struct Parallelism {
   bool shares_parameters() const { return zero == 3; }
   bool updates_shares() const { return zero == 1 || zero == 2; }
   std::int64_t shard_ranks() const { return zero == 0 ? 1 : (shard == 0 ? replicas() : shard); }
+  // The same of experts: the ranks of a copy that hold the same ones.
+  std::int64_t expert_shard_ranks() const {
+    return std::max<std::int64_t>(1, shard_ranks() * expert_columns() / expert);
+  }
   std::int64_t workers() const { return tensor() * context() * data() * pipeline(); }
   std::int64_t ranks() const { return workers() + (exchange == ExchangeKind::kParameterServer ? servers : 0); }
 };
@@ -157,23 +126,69 @@ struct LoraSpec {
   std::array<bool, 5> targets{};  // by Product
 };
 
-// Results that are not kept but computed again, whatever else is: as Megatron-Core's recompute-modules layernorm,
-// moe_act and mla_up_proj, and as DeepSeek-V3.
+// Parts of a layer whose results are not kept but computed again, whatever `recompute` keeps, as Megatron-Core's
+// recompute-modules and DeepSeek-V3 have them. Part that computes a collective repeats it.
 struct RecomputeModules {
   bool norm = false;
-  bool activation = false;     // of perceptrons and experts
-  bool fp8_inputs = false;     // whose inputs are kept in fp8
-  bool up_projection = false;  // queries, keys and values of latent attention, from their compressed form
+  bool core = false;               // attention between its projections
+  bool up_projection = false;      // queries, keys and values of latent attention, from their compressed form
+  bool activation = false;         // of perceptrons, experts and shared experts
+  bool fp8_inputs = false;         // whose inputs are kept in fp8
+  bool expert_activation = false;  // of experts alone
+  bool perceptron = false;         // of dense layers, but for the norm before it
+  bool experts = false;            // with the router, dispatch, combine and the shared ones
+  bool shared_experts = false;
 
-  bool any() const { return norm || activation || up_projection; }
+  bool any() const { return *this != RecomputeModules{}; }
+  bool operator==(const RecomputeModules&) const = default;
 };
 
-// Exchange of tokens with the ranks of their experts.
+// A word of `workload.recompute_modules`: Megatron-Core's or a plain one.
+struct RecomputeWord {
+  std::string_view word;
+  bool RecomputeModules::*module;
+};
+inline constexpr std::array<RecomputeWord, 15> kRecomputeWords = {{
+    {"norm", &RecomputeModules::norm},
+    {"layernorm", &RecomputeModules::norm},
+    {"attention", &RecomputeModules::core},
+    {"core_attn", &RecomputeModules::core},
+    {"up-projection", &RecomputeModules::up_projection},
+    {"mla_up_proj", &RecomputeModules::up_projection},
+    {"activation", &RecomputeModules::activation},
+    {"activation-fp8", &RecomputeModules::fp8_inputs},
+    {"expert-activation", &RecomputeModules::expert_activation},
+    {"moe_act", &RecomputeModules::expert_activation},
+    {"mlp", &RecomputeModules::perceptron},
+    {"experts", &RecomputeModules::experts},
+    {"moe", &RecomputeModules::experts},
+    {"shared-experts", &RecomputeModules::shared_experts},
+    {"shared_experts", &RecomputeModules::shared_experts},
+}};
+
+// Exchange of tokens with the ranks of their experts, and rows that experts compute.
 struct ExpertSpec {
   DispatchLibrary dispatch;
   bool has_chosen_dispatch = false;    // written down; else the plain all-to-all of the collectives' library
   std::optional<Precision> precision;  // of rows on their way to experts; of activations if not given
   bool overlap_shared = false;         // shared experts are computed beside the dispatch
+  double capacity = 0;                 // tokens that an expert takes, over the mean; 0: all that come
+  bool pads = false;                   // every expert has as many rows as its capacity
+  std::int64_t redundant = 0;          // copies of popular experts, beside the experts themselves
+  std::int64_t row_multiple = 1;       // rows of an expert are padded to multiples of it
+};
+
+// Results of the head that are held from its forward to its backward pass. kLogits: of all tokens. kHidden: the head's
+// input alone, from which the backward pass computes logits again. kGradients: those of the input and of the weights,
+// which are computed with the forward pass (Liger's fused linear cross entropy).
+enum class LossHeld : std::uint8_t { kLogits, kHidden, kGradients };
+
+// Cross entropy of pieces of a micro-batch's tokens, one after the other.
+struct LossSpec {
+  std::int64_t chunks = 1;
+  LossHeld held = LossHeld::kLogits;
+
+  bool is_plain() const { return chunks == 1 && held == LossHeld::kLogits; }
 };
 
 struct TrainingSpec {
@@ -184,16 +199,23 @@ struct TrainingSpec {
   std::int64_t micro_batch = 1;
   ScheduleKind schedule = ScheduleKind::kOneForwardOneBackward;
   std::int64_t virtual_stages = 1;
+  std::int64_t schedule_group = 0;            // interleaved: micro-batches in a row of one chunk; 0: as many as stages
   bool overlap_passes = false;                // forward and backward passes of two micro-batches run side by side
-  std::vector<std::int64_t> pipeline_layers;  // by virtual stage, in pipeline order; empty: even
-  SoftwareSpec software;                      // with what the experiment overrides
+  std::vector<std::int64_t> pipeline_layers;  // by virtual stage, in pipeline order; empty: by the rule
+  LayerRule layer_rule;
+  std::optional<std::int64_t> layout_predictions;  // as `pipeline_layers` says, of a layout
+  SoftwareSpec software;                           // with what the experiment overrides
+  OptimizerSpec optimizer;
+  OffloadSpec offload;
   Recompute recompute = Recompute::kNone;
   KeptResults keep{};                 // under full recomputation, by Kept
   std::int64_t recompute_layers = 0;  // of each virtual stage, the first ones; 0: all
   std::optional<LoraSpec> lora;
+  LossSpec loss;
   RecomputeModules recompute_modules;
   Precision precision = Precision::kBf16;
-  bool deterministic = false;  // kernels give the same bits every time
+  std::optional<Recipe> recipe;  // that the job names
+  bool deterministic = false;    // kernels give the same bits every time
   std::int64_t iterations = 1;
   bool initial_broadcast = false;  // of the parameters among replicas, before the first iteration
   std::optional<InputSpec> input;
@@ -207,18 +229,28 @@ struct TrainingSpec {
   // False if iterations flow into one another, and every micro-batch updates the weights.
   bool is_flushed() const { return schedule != ScheduleKind::kPipedream; }
   std::int64_t micro_batches() const { return global_batch / (parallel.data() * micro_batch); }
+  // Micro-batches that an interleaved schedule takes through a chunk before it goes to the next.
+  std::int64_t group() const { return schedule_group > 0 ? schedule_group : parallel.pipeline(); }
   // Micro-batches that pass one chunk of a rank.
   std::int64_t chunk_micro_batches() const { return micro_batches() / parallel.halves(); }
   // True if passes of two micro-batches run side by side somewhere.
-  bool overlaps() const { return overlap_passes || is_v_shaped(schedule); }
+  bool overlaps() const { return overlap_passes || runs_pairs(schedule); }
   // Parts of the model, one behind the other.
   std::int64_t model_stages() const {
     return is_v_shaped(schedule) ? 2 * parallel.depth() : parallel.pipeline() * virtual_stages;
   }
   // Size of a parameter as ranks keep and exchange it. Only products take fp8 and int8, from copies.
   Bytes parameter_size() const { return is_of_products_only(precision) ? Bytes(2) : size_of(precision); }
-  Bytes gathered_parameter_size() const {
-    return is_of_products_only(precision) && software.fp8.parameters ? size_of(precision) : parameter_size();
+  // Size of so many of them as replicas gather them.
+  Bytes gathered_parameters(std::int64_t count) const {
+    const Recipe& casts = recipe_of_casts();
+    return is_of_products_only(precision) && casts.parameters ? casts.size_of_values(count) : parameter_size() * count;
+  }
+  const Recipe& recipe_of_casts() const { return recipe ? *recipe : software.fp8; }
+  // True if a layer of a transformer computes in bf16 though the job's precision is below.
+  bool is_left_in_bf16(std::int64_t layer) const {
+    return is_of_products_only(precision) && transformer() != nullptr &&
+           recipe_of_casts().leaves_out(layer, transformer()->layers);
   }
   // ZeRO 3 that gathers parameters once a step and reduces gradients once.
   bool keeps_gathered() const {
@@ -242,6 +274,8 @@ struct TrainingSpec {
   const Location& where_of(std::string_view path) const;
   // Layers of each virtual stage, in pipeline order.
   std::vector<std::int64_t> layers_of_stages() const;
+  // Layers by the rule; none if they do not divide by it.
+  std::vector<std::int64_t> layers_by_rule() const;
 };
 
 // The pipeline of one iteration; of all of them where it is not flushed between them.
@@ -251,8 +285,9 @@ PipelineShape pipeline_shape(const TrainingSpec& training);
 AttentionKind attention_of(const TrainingSpec& training);
 
 // Reads the keys of a `workload` section that describe a model. `architecture`: of the cluster's devices, which the
-// software follows from by default.
-TrainingSpec read_training(Section& section, Architecture architecture, std::int64_t devices);
+// software follows from by default. `devices`: of the cluster; `node_devices`: of a node of it, 0 without nodes.
+TrainingSpec read_training(Section& section, Architecture architecture, std::int64_t devices,
+                           std::int64_t node_devices = 0);
 
 // Software of an experiment that names none, a file of configs/software: that of the model's kind, and for transformers
 // that of the device's generation.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Checks of how a transformer can be split.
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "workload/training/spec/check.h"
+#include "workload/training/spec/mixer_sizes.h"
 
 namespace orrery::workload {
 namespace {
@@ -22,12 +24,13 @@ class TransformerCheck {
   void run(const TransformerSpec& model) {
     check_heads(model);
     check_sequence(model);
+    check_context(training_, diagnostics_);
     check_layers(model);
     check_experts(model);
     check_schedule();
     if (training_.lora && model.experts > 0)
       error("lora", "adapters of experts are not modelled", "a model without experts, or no workload.lora");
-    if (training_.lora && training_.schedule == ScheduleKind::kZeroBubble)
+    if (training_.lora && splits_all(training_.schedule))
       error("schedule.kind", "frozen weights have no gradients to put off", "workload.schedule.kind: 1f1b");
     if (training_.lora && model.patches)
       error("lora", "adapters of a model of images are not modelled", "a model with a vocabulary, or no workload.lora");
@@ -50,14 +53,32 @@ class TransformerCheck {
   }
 
   void check_heads(const TransformerSpec& model) {
-    check_divides(model.heads, "attention heads", "the divisors of heads");
+    for (std::size_t i = 0; i < std::max<std::size_t>(1, model.kinds.size()); ++i) {
+      const LayerKind kind = model.kind(i);
+      if (kind.mixer == MixerKind::kAttention) check_attention_heads(kind.attention);
+      if (kind.mixer != MixerKind::kAttention && kind.mixer != MixerKind::kNone) check_linear(kind);
+    }
     check_divides(model.ffn_hidden, "columns of the perceptron", "the divisors of ffn_hidden");
-    if (model.kv_heads % parallel_.tensor() != 0 && parallel_.tensor() % model.kv_heads != 0)
-      error(
-          "parallel.tensor",
-          fmt::format("{} heads of keys and values neither divide among {} tensor-parallel ranks nor repeat evenly",
-                      model.kv_heads, parallel_.tensor()),
-          fmt::format("{}, or a multiple of {}", divisors_of("parallel.tensor", model.kv_heads, 1024), model.kv_heads));
+  }
+
+  void check_attention_heads(const AttentionSpec& attention) {
+    check_divides(attention.heads, "attention heads", "the divisors of heads");
+    if (attention.kv_heads % parallel_.tensor() != 0 && parallel_.tensor() % attention.kv_heads != 0)
+      error("parallel.tensor",
+            fmt::format("{} heads of keys and values neither divide among {} tensor-parallel ranks nor repeat evenly",
+                        attention.kv_heads, parallel_.tensor()),
+            fmt::format("{}, or a multiple of {}", divisors_of("parallel.tensor", attention.kv_heads, 1024),
+                        attention.kv_heads));
+  }
+
+  void check_linear(const LayerKind& kind) {
+    check_divides(kind.linear.key_heads, "heads of keys of linear attention", "the divisors of key_heads");
+    if (parallel_.context() > 1)
+      error("parallel.context",
+            fmt::format("layers of kind '{}' pass a state along the sequence, and context-parallel ranks that hand it "
+                        "on are not modelled",
+                        kind.name),
+            "workload.parallel.context: 1, and tensor parallelism with sequence: true in its place");
   }
 
   void check_sequence(const TransformerSpec& model) {
@@ -84,7 +105,8 @@ class TransformerCheck {
     const std::int64_t stages = training_.model_stages();
     const std::vector<std::int64_t>& list = training_.pipeline_layers;
     if (list.empty()) {
-      if (model.layers % stages == 0) return;
+      if (!training_.layers_by_rule().empty()) return;
+      if (!training_.layer_rule.is_even()) return refuse_rule(model);
       return error("parallel.pipeline", fmt::format("{} layers do not divide among {}", model.layers, stages_text()),
                    fmt::format("{}, or workload.pipeline_layers: {}",
                                divisors_of(training_.virtual_stages == 1 ? "parallel.pipeline"
@@ -92,6 +114,7 @@ class TransformerCheck {
                                            model.layers, 1024, stages),
                                split_text(model.layers, stages)));
     }
+    if (training_.layout_predictions) check_layout(model);
     std::int64_t sum = 0;
     for (const std::int64_t layers : list) sum += layers;
     if (static_cast<std::int64_t>(list.size()) == stages && sum == model.layers) return;
@@ -99,6 +122,31 @@ class TransformerCheck {
           fmt::format("pipeline_layers lists {} stage{} with {} layers in all; the job has {} with {}", list.size(),
                       list.size() == 1 ? "" : "s", sum, stages_text(), model.layers),
           fmt::format("for example workload.pipeline_layers: {}", split_text(model.layers, stages)));
+  }
+
+  void check_layout(const TransformerSpec& model) {
+    if (!model.has_ends())
+      return error("pipeline_layers", "the model has no embedding and no head, which the layout places",
+                   "a list of numbers of layers");
+    if (*training_.layout_predictions == model.mtp_layers) return;
+    error("pipeline_layers",
+          fmt::format("the layout has {} modules of multi-token prediction (m), the model has {}",
+                      *training_.layout_predictions, model.mtp_layers),
+          fmt::format("{} before L, or workload.model.mtp_layers: {}",
+                      model.mtp_layers == 0 ? "no m" : fmt::format("m*{}", model.mtp_layers),
+                      *training_.layout_predictions));
+  }
+
+  void refuse_rule(const TransformerSpec& model) {
+    const LayerRule& rule = training_.layer_rule;
+    const std::int64_t ends = (rule.embedding ? 1 : 0) + (rule.loss ? 1 : 0);
+    const std::string parts =
+        ends > 0 ? fmt::format("{} layers and {} that count as such", model.layers, ends)
+                 : fmt::format("{} layers, less {} on the first stage and {} on the last,", model.layers,
+                               rule.first ? fmt::format("{}", *rule.first) : "none of their own",
+                               rule.last ? fmt::format("{}", *rule.last) : "none of their own");
+    error("pipeline_layers", fmt::format("{} do not divide among {}", parts, stages_text()),
+          fmt::format("for example workload.pipeline_layers: {}", split_text(model.layers, training_.model_stages())));
   }
 
   // As even as can be, the longer ones in the middle: the first and last stage have the embedding and the head.
@@ -113,7 +161,8 @@ class TransformerCheck {
 
   void check_experts(const TransformerSpec& model) {
     const std::int64_t expert = parallel_.expert;
-    if (parallel_.expert_skew > 0 && (model.experts == 0 || expert == 1))
+    check_capacity(model);
+    if (parallel_.expert_skew > 0 && (model.experts == 0 || (expert == 1 && !drops())))
       error("parallel.expert_skew", "expert_skew changes nothing: experts are not spread over ranks",
             model.experts == 0 ? "leave it out"
                                : "leave it out, or give workload.parallel.expert, the ranks that share the experts");
@@ -147,11 +196,12 @@ class TransformerCheck {
             fmt::format("experts are shared by 1 or all {} tensor-parallel ranks, not by {}", parallel_.tensor(),
                         parallel_.expert_tensor),
             fmt::format("workload.parallel.expert_tensor: 1 or {}", parallel_.tensor()));
-    const std::int64_t possible = std::gcd(model.experts, replicas);
+    const std::int64_t slots = model.experts + training_.experts.redundant;
+    const std::int64_t possible = std::gcd(slots, replicas);
     const std::string hint = divisors_of("parallel.expert", possible, 4096, expert);
-    if (model.experts % expert != 0)
-      error("parallel.expert",
-            fmt::format("{} experts do not divide among {} expert-parallel ranks", model.experts, expert), hint);
+    if (slots % expert != 0)
+      error("parallel.expert", fmt::format("{} experts do not divide among {} expert-parallel ranks", slots, expert),
+            hint);
     if (replicas % expert != 0)
       error("parallel.expert",
             fmt::format("expert: {} does not divide the {} ranks of data times context{}", expert, replicas,
@@ -162,18 +212,114 @@ class TransformerCheck {
       error("parallel.sequence",
             "experts with tensor parallelism need sequence parallelism, else every rank routes every token",
             "workload.parallel.sequence: true");
-    if (parallel_.shard > 0)
-      error("parallel.shard", "hybrid sharding of a model with experts is not supported",
-            "leave workload.parallel.shard out");
+    const std::int64_t holders = parallel_.shard * parallel_.expert_columns();
+    if (parallel_.shard > 0 && holders % expert != 0)
+      error("parallel.shard",
+            fmt::format("the {} ranks that share one copy of the model do not divide into groups of {} that share the "
+                        "experts",
+                        holders, expert),
+            "a multiple of workload.parallel.expert, or leave workload.parallel.shard out");
+  }
+
+  bool drops() const { return training_.experts.capacity > 0 && !training_.experts.pads; }
+
+  void check_capacity(const TransformerSpec& model) {
+    const ExpertSpec& experts = training_.experts;
+    const std::array<std::pair<std::string_view, bool>, 4> keys = {{{"capacity_factor", experts.capacity > 0},
+                                                                    {"pad_to_capacity", experts.pads},
+                                                                    {"redundant", experts.redundant > 0},
+                                                                    {"row_multiple", experts.row_multiple > 1}}};
+    for (const auto& [key, is_given] : keys)
+      if (is_given && model.experts == 0)
+        return error(fmt::format("experts.{}", key), fmt::format("{}, but the model has no experts", key),
+                     "leave it out, or take a model with experts");
+    if (experts.redundant > model.experts)
+      return error("experts.redundant",
+                   fmt::format("{} redundant experts, more than the {} experts", experts.redundant, model.experts),
+                   fmt::format("at most {}", model.experts));
+    if (experts.redundant > 0 && parallel_.expert_skew == 0)
+      return error("experts.redundant", "redundant experts balance nothing: all experts are equally popular",
+                   "leave it out, or give workload.parallel.expert_skew, the exponent of Zipf's law");
+    if (experts.pads && experts.capacity == 0)
+      return error("experts.pad_to_capacity", "pad_to_capacity without a capacity: experts take all that comes",
+                   "workload.experts.capacity_factor: 1.25, or leave it out");
+    if (experts.pads && parallel_.expert_skew > 0)
+      return error("parallel.expert_skew", "expert_skew changes nothing: every expert has as many rows as its capacity",
+                   "leave it out, or workload.experts.pad_to_capacity: false");
+    if (!drops()) return;
+    const double most = static_cast<double>(model.experts) / static_cast<double>(model.experts_per_token);
+    const bool is_even = parallel_.expert_skew == 0;
+    if (experts.capacity >= (is_even ? 1 : most))
+      error("experts.capacity_factor",
+            is_even ? "capacity_factor changes nothing: experts that are all alike take the mean"
+                    : fmt::format("capacity_factor changes nothing: an expert gets at most {} times the mean", most),
+            "leave it out, or workload.experts.pad_to_capacity: true where the framework pads");
   }
 
   void check_recompute(const TransformerSpec& model) {
-    if (training_.recompute_modules.any() && training_.recompute == Recompute::kFull)
+    const RecomputeModules& modules = training_.recompute_modules;
+    if (modules.any() && training_.recompute == Recompute::kFull)
       error("recompute_modules", "everything is computed again: there is nothing to choose",
             "leave workload.recompute_modules out, or workload.recompute: none");
-    if (training_.recompute_modules.up_projection && !model.latent)
+    const bool selects = training_.recompute == Recompute::kSelective;
+    if (modules.any() && selects && training_.software.selective == SelectiveKind::kOperators)
+      error("recompute_modules", "this software's selective recomputation chooses every second GEMM, not modules",
+            "leave workload.recompute_modules out, or workload.recompute: none");
+    if (modules.up_projection && !has_latent(model))
       error("recompute_modules", "up-projection is of latent attention, which the model does not have",
             "leave up-projection out");
+    if (modules.core && selects && attention_of(training_) == AttentionKind::kPlain)
+      error("recompute_modules", "selective recomputation computes attention again already",
+            "leave attention out, or workload.recompute: none");
+    if (modules.shared_experts && training_.experts.overlap_shared)
+      error("recompute_modules", "shared experts beside the dispatch are not computed again by themselves",
+            "workload.experts.overlap_shared: false, or leave shared-experts out");
+    check_module_layers(model);
+  }
+
+  // Modules of layers that the model does not have, and of parts that others compute again.
+  void check_module_layers(const TransformerSpec& model) {
+    const RecomputeModules& modules = training_.recompute_modules;
+    struct Rule {
+      bool is_wrong;
+      std::string_view module, reason;
+    };
+    const bool has_experts = model.experts > 0;
+    const std::array<Rule, 8> rules = {{
+        {modules.core && !has_layer(model, [&](std::int64_t i) { return is_attention(model, i); }), "attention",
+         "no layer has attention"},
+        {modules.perceptron && !has_layer(model, [&](std::int64_t i) { return is_dense(model, i); }), "mlp",
+         "no layer is dense"},
+        {modules.experts && !has_experts, "experts", "the model has none"},
+        {modules.expert_activation && !has_experts, "expert-activation", "the model has no experts"},
+        {modules.shared_experts && model.shared_experts == 0, "shared-experts", "the model has none"},
+        {modules.expert_activation && modules.activation, "expert-activation", "activation has those of experts"},
+        {modules.expert_activation && modules.experts, "expert-activation", "experts are computed again with it"},
+        {modules.shared_experts && modules.experts, "shared-experts", "experts have the shared ones among them"},
+    }};
+    for (const Rule& rule : rules)
+      if (rule.is_wrong)
+        return error("recompute_modules", fmt::format("{} changes nothing: {}", rule.module, rule.reason),
+                     fmt::format("leave {} out", rule.module));
+  }
+
+  template <typename Holds>
+  static bool has_layer(const TransformerSpec& model, Holds holds) {
+    for (std::int64_t i = 0; i < model.layers; ++i)
+      if (holds(i)) return true;
+    return false;
+  }
+  static bool is_attention(const TransformerSpec& model, std::int64_t layer) {
+    return model.kind(model.kind_number(layer)).mixer == MixerKind::kAttention;
+  }
+  static bool is_dense(const TransformerSpec& model, std::int64_t layer) {
+    return model.feed_forward(layer) == FeedForward::kDense;
+  }
+
+  static bool has_latent(const TransformerSpec& model) {
+    return model.latent || std::ranges::any_of(model.kinds, [](const LayerKind& kind) {
+             return kind.mixer == MixerKind::kAttention && kind.attention.latent;
+           });
   }
 
   // Settings that take the embedding's table from one of both ends.
@@ -228,12 +374,15 @@ class TransformerCheck {
   void check_schedule() {
     check_pipedream();
     check_overlap();
-    if (is_v_shaped(training_.schedule)) check_dual();
+    if (runs_pairs(training_.schedule)) check_dual();
     if (training_.virtual_stages > 1 && training_.schedule != ScheduleKind::kInterleaved)
       error("schedule.virtual_stages",
             fmt::format("virtual_stages: {} has no meaning for the schedule {}", training_.virtual_stages,
                         name_of(training_.schedule)),
             "workload.schedule.kind: 1f1b-interleaved beside it, or workload.schedule.virtual_stages: 1");
+    if (training_.schedule_group > 0 && training_.schedule != ScheduleKind::kInterleaved)
+      error("schedule.group", fmt::format("group has no meaning for the schedule {}", name_of(training_.schedule)),
+            "workload.schedule.kind: 1f1b-interleaved beside it, or leave group out");
     if (training_.schedule != ScheduleKind::kInterleaved) return;
     if (training_.virtual_stages == 1)
       return error("schedule.kind", "1f1b-interleaved interleaves nothing with one chunk per stage",
@@ -241,11 +390,29 @@ class TransformerCheck {
     if (parallel_.pipeline() == 1)
       error("schedule.virtual_stages", "interleaving needs more than one pipeline stage",
             "leave workload.schedule.virtual_stages out, or raise workload.parallel.pipeline");
-    else if (batch_divides(training_) && training_.global_batch % batch_unit(training_) != 0)
-      error("batch.global",
-            fmt::format("interleaving takes micro-batches {} at a time (one for each stage), and {} do not divide so",
-                        parallel_.pipeline(), training_.micro_batches()),
-            fmt::format("{}, or workload.schedule.kind: 1f1b", batches_near(training_)));
+    else if (batch_divides(training_) && !is_group(training_.group(), training_.micro_batches(), parallel_.pipeline()))
+      refuse_group();
+  }
+
+  // Groups that are shorter than the pipeline would wait for their own first micro-batch.
+  void refuse_group() {
+    const std::int64_t group = training_.group(), micro_batches = training_.micro_batches();
+    const std::int64_t other = shortest_group(micro_batches, parallel_.pipeline());
+    const std::string better = other > 0 ? fmt::format("workload.schedule.group: {}, or ", other) : "";
+    if (training_.schedule_group == 0)
+      return error("batch.global",
+                   fmt::format("interleaving takes micro-batches {} at a time (one for each stage), and {} do not "
+                               "divide so",
+                               group, micro_batches),
+                   fmt::format("{}{}, or workload.schedule.kind: 1f1b", better, batches_near(training_)));
+    const std::string what =
+        group < parallel_.pipeline() ? fmt::format("there are {} stages", parallel_.pipeline())
+        : group > micro_batches
+            ? fmt::format("there are {} micro-batches", micro_batches)
+            : fmt::format("of {} micro-batches the last group would have {}, fewer than the {} stages", micro_batches,
+                          micro_batches % group, parallel_.pipeline());
+    error("schedule.group", fmt::format("groups of {} micro-batches do not keep the pipeline full: {}", group, what),
+          fmt::format("{}workload.schedule.kind: 1f1b", better));
   }
 
   const TrainingSpec& training_;

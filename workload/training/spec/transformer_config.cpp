@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "workload/training/spec/layer_kinds_config.h"
+#include "workload/training/spec/mixer_sizes.h"
+
 namespace orrery::workload {
 namespace {
 
@@ -72,21 +75,6 @@ void read_attention(Section& section, TransformerSpec& model) {
   });
 }
 
-void read_latent(Section& section, TransformerSpec& model) {
-  section.section("latent_attention", "multi-head latent attention: low-rank keys and values (DeepSeek-V2)",
-                  [&](Section& s) {
-                    LatentAttention latent;
-                    s.takes("query_rank", latent.query_rank, {0, kLayerWidth.most},
-                            "rank of compressed queries; 0: queries are not compressed");
-                    s.needs("key_value_rank", latent.key_value_rank, kLayerWidth, "rank of compressed keys and values");
-                    s.needs("head", latent.head, kLayerWidth, "size of a query and key head without its rotary part");
-                    s.takes("rotary_head", latent.rotary_head, {0, kLayerWidth.most},
-                            "size of the rotary part of a key, which all heads share");
-                    s.needs("value_head", latent.value_head, kLayerWidth, "size of a value head");
-                    model.latent = latent;
-                  });
-}
-
 void read_patches(Section& section, TransformerSpec& model) {
   section.section("patches", "vision transformer: images are cut into patches, which are the tokens, and classified",
                   [&](Section& s) {
@@ -119,44 +107,6 @@ void read_experts(Section& section, TransformerSpec& model) {
       "number of `expert_groups` whose experts a token may be routed to. With a group on each node: of nodes");
 }
 
-// "8 or 16": what divides `number`, next below and above `near`.
-std::string divisors_near(std::int64_t number, std::int64_t near) {
-  const auto divides = [&](std::int64_t n) { return number % n == 0; };
-  std::int64_t below = std::min(near, number);
-  while (!divides(below)) --below;
-  std::int64_t above = std::min(near, number);
-  while (!divides(above)) ++above;
-  return below == above ? fmt::format("{}", below) : fmt::format("{} or {}", below, above);
-}
-
-void check_heads(Section& section, TransformerSpec& model) {
-  if (model.heads % model.kv_heads != 0)
-    section.error("kv_heads", fmt::format("{} heads cannot share {} kv_heads evenly", model.heads, model.kv_heads),
-                  fmt::format("kv_heads divides heads: {}", divisors_near(model.heads, model.kv_heads)));
-  if (model.latent || model.head_size > 0) return;
-  if (model.hidden % model.heads != 0)
-    section.error("heads", fmt::format("hidden {} is not a multiple of {} heads", model.hidden, model.heads),
-                  model.hidden < model.heads
-                      ? fmt::format("at most {} heads, or give head_size", model.hidden)
-                      : fmt::format("{} heads, or give head_size", divisors_near(model.hidden, model.heads)));
-}
-
-void check_latent(Section& section, const TransformerSpec& model) {
-  if (!model.latent) return;
-  if (model.kv_heads != model.heads)
-    section.error("kv_heads", "latent attention has a key and a value for every head", "leave kv_heads out");
-  if (section.has("head_size"))
-    section.error("head_size", "latent attention has sizes of its own",
-                  "leave head_size out; latent_attention.head and value_head say it");
-  const bool rotary = model.position == PositionKind::kRotary;
-  if (rotary && model.latent->rotary_head == 0)
-    section.error("latent_attention", "a rotary position, but no rotary values in the keys",
-                  "give latent_attention.rotary_head, 64 in DeepSeek-V3");
-  if (!rotary && model.latent->rotary_head > 0)
-    section.error("latent_attention", "rotary_head has no meaning without a rotary position",
-                  "write position: rotary, or leave rotary_head out");
-}
-
 void check_experts(Section& section, const TransformerSpec& model) {
   if (model.experts == 0) {
     const auto is_given = [&](std::string_view key, std::string_view fallback) {
@@ -181,7 +131,10 @@ void check_experts(Section& section, const TransformerSpec& model) {
     section.error("experts_per_token",
                   fmt::format("{} experts per token, but a layer has {}", model.experts_per_token, model.experts),
                   fmt::format("at most {}", model.experts));
-  if (model.dense_layers >= model.layers)
+  if (!model.kinds.empty() && model.expert_layers() == 0)
+    section.error("experts", "no layer has experts, by the kinds of layers and by dense_layers and expert_interval",
+                  "feed_forward: experts in one of the kinds, or experts: 0");
+  else if (model.dense_layers >= model.layers)
     section.error("dense_layers", fmt::format("all {} layers are dense, so that none has experts", model.layers),
                   fmt::format("at most {}, or experts: 0", model.layers - 1));
   else if (model.expert_layers() == 0)
@@ -199,10 +152,23 @@ void check_experts(Section& section, const TransformerSpec& model) {
                   fmt::format("at most {}, with as many experts as a token is routed to", model.expert_groups));
 }
 
+// The FLOPs of training on one sequence in what mixes tokens: attention takes 2 products forward and 5 backward, and a
+// scan takes a state and chunks of tokens.
+Int128 mixing_work(const TransformerSpec& model, const LayerKind& kind) {
+  const Int128 tokens = model.sequence;
+  const Int128 keys = kind.mixer == MixerKind::kAttention ? tokens : kind.linear.chunk + kind.linear.key_size;
+  Int128 values = kind.attention.heads * (kind.attention.key_size() + kind.attention.value_size());
+  if (kind.attention.indexer) values += kind.attention.indexer->heads * kind.attention.indexer->head;
+  if (kind.mixer != MixerKind::kAttention) values = 4 * (kind.linear.convolved() + kind.linear.value_heads);
+  Int128 weights = 0;
+  for (const WeightMatrix& matrix : mixer_sizes(model, kind).products)
+    weights += Int128{matrix.inputs} * matrix.outputs;
+  return std::max(7 * tokens * keys * values, 6 * tokens * weights);
+}
+
 // The FLOPs of training on one sequence in the layer or head that has most of them.
 Int128 most_work(const TransformerSpec& model) {
-  const Int128 query =
-      model.latent ? model.latent->head + model.latent->rotary_head + model.latent->value_head : 2 * model.head_size;
+  const Int128 query = model.key_size() + model.value_size();
   const Int128 tokens = model.sequence;
   const Int128 attention = 7 * tokens * tokens * model.heads * query;  // forward 2 products, backward 5
   const Int128 inner =
@@ -210,7 +176,9 @@ Int128 most_work(const TransformerSpec& model) {
   const Int128 linear = 6 * tokens * model.hidden * (3 * inner + 4 * model.heads * query);
   const Int128 head = 6 * tokens * model.hidden * model.vocab;
   const Int128 images = model.patches ? 6 * tokens * model.hidden * model.patches->values() : 0;
-  return std::max({attention, linear, head, images});
+  Int128 most = std::max({attention, linear, head, images});
+  for (const LayerKind& kind : model.kinds) most = std::max(most, mixing_work(model, kind));
+  return most;
 }
 
 void check_size(Section& section, const TransformerSpec& model) {
@@ -227,6 +195,15 @@ void check_size(Section& section, const TransformerSpec& model) {
 }
 
 }  // namespace
+
+std::string divisors_near(std::int64_t number, std::int64_t near) {
+  const auto divides = [&](std::int64_t n) { return number % n == 0; };
+  std::int64_t below = std::min(near, number);
+  while (!divides(below)) --below;
+  std::int64_t above = std::min(near, number);
+  while (!divides(above)) ++above;
+  return below == above ? fmt::format("{}", below) : fmt::format("{} or {}", below, above);
+}
 
 TransformerSpec read_transformer(Section& section) {
   TransformerSpec model;
@@ -259,8 +236,11 @@ TransformerSpec read_transformer(Section& section) {
   read_patches(section, model);
   section.takes("embedding_norm", model.embedding_norm, "whether a norm follows the embedding");
   read_experts(section, model);
-  read_latent(section, model);
-  if (!section.sound()) return model;
+  read_attention_shape(section, model);
+  const bool is_sound = section.sound();
+  if (is_sound) check_attention(section, model, model);
+  read_kinds(section, model);
+  if (!is_sound) return model;
   if (model.predictions > model.sequence)
     section.error("predictions",
                   fmt::format("{} predictions in a sequence of {} tokens", model.predictions, model.sequence),
@@ -268,10 +248,7 @@ TransformerSpec read_transformer(Section& section) {
   if (model.mtp_layers > 0 && (model.vocab == 0 || model.predictions > 0 || !model.causal))
     section.error("mtp_layers", "a module predicts tokens behind those of the head, and this model predicts none",
                   "mtp_layers: 0");
-  check_heads(section, model);
-  check_latent(section, model);
   check_experts(section, model);
-  if (model.head_size == 0) model.head_size = std::max<std::int64_t>(1, model.hidden / model.heads);
   if (section.sound()) check_size(section, model);
   return model;
 }

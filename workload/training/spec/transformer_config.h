@@ -2,6 +2,9 @@
 // The keys of `kind: transformer` in a file of configs/models.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "core/config/config.h"
 #include "workload/training/spec/model.h"
 
@@ -19,6 +22,9 @@ inline constexpr Range kExperts{0, std::int64_t{1} << 16};
 inline constexpr Range kExpertGroups{1, 1 << 20};
 inline constexpr Range kPredictionModules{0, 64};
 }  // namespace transformer_sizes
+
+// "8 or 16": what divides `number`, next below and above `near`.
+std::string divisors_near(std::int64_t number, std::int64_t near);
 
 // Reads a transformer. After an error, its numbers may be of any size, but none that is divided by is zero.
 TransformerSpec read_transformer(Section& section);

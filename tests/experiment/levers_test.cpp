@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// Levers that save memory: each exists in some job and saves memory there; what the hint of a job that does not fit
+// names does fit.
+#include "experiment/plans/levers.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+
+#include "experiment/experiment.h"
+#include "experiment/job.h"
+#include "experiment/plans/job_editor.h"
+#include "tests/shipped_files.h"
+#include "workload/training/program/generate_job.h"
+
+using namespace orrery;
+using namespace orrery::experiment;
+
+namespace {
+
+Experiment edited(const std::string& text, const std::vector<std::string>& settings = {}) {
+  Diagnostics diagnostics;
+  ConfigValue root = parse_config(text, "x.yaml", diagnostics);
+  for (const std::string& setting : settings) apply_setting(root, setting, kFiles, diagnostics);
+  return read_experiment("x.yaml", std::move(root), kFiles, diagnostics);
+}
+
+Bytes need_of(const workload::TrainingSpec& training) {
+  Bytes most;
+  for (const workload::MemoryNeed& need : workload::memory_needs(training)) most = std::max(most, need.total());
+  return most;
+}
+
+std::string hint_of(const Experiment& experiment) {
+  Diagnostics diagnostics;
+  try {
+    check_memory(experiment, false, diagnostics);
+  } catch (const InputError& error) {
+    return error.problems()[0].hint;
+  }
+  return {};
+}
+
+// Settings of "would fit with workload.a: b and workload.c: d (70 GiB); ...".
+std::vector<std::string> first_remedy(const std::string& hint) {
+  const std::string begin = "would fit with ";
+  REQUIRE(hint.starts_with(begin));
+  std::string text = hint.substr(begin.size(), hint.find(" (") - begin.size());
+  std::vector<std::string> settings;
+  while (!text.empty()) {
+    const std::size_t end = text.find(" and ");
+    std::string setting = text.substr(0, end);
+    setting.replace(setting.find(": "), 2, "=");
+    settings.push_back(setting);
+    text = end == std::string::npos ? std::string() : text.substr(end + 5);
+  }
+  return settings;
+}
+
+constexpr const char* kJob =
+    "cluster: {}\nnodes: {}\nworkload:\n  model: {}\n  software: {}\n  parallel: {{{}}}\n"
+    "  batch: {{global: 64, micro: {}}}\n{}";
+
+}  // namespace
+
+TEST_CASE("every lever saves memory in some job") {
+  std::set<std::string_view> saving;
+  for (const std::string& text :
+       {fmt::format(kJob, "dgx-a100", 2, "gpt3-13b", "megatron-2021", "tensor: 2, data: 8", 4, ""),
+        fmt::format(kJob, "dgx-a100", 2, "llama2-13b", "megatron-2022", "data: 16, zero: 3, shard: 4", 1, ""),
+        fmt::format(kJob, "dgx-a100", 2, "llama2-7b", "megatron-2022", "pipeline: 2, data: 8", 1,
+                    "  schedule: {kind: gpipe}\n"),
+        fmt::format(kJob, "dgx-a100", 2, "mixtral-8x7b", "megatron-2022", "data: 16", 1, ""),
+        fmt::format(kJob, "dgx-a100", 2, "mixtral-8x7b", "megatron-2022", "data: 16, expert: 8, expert_skew: 1", 1,
+                    "  experts: {redundant: 8}\n"),
+        fmt::format(kJob, "dgx-a100", 2, "mixtral-8x7b", "megatron-2022", "data: 16, expert: 8", 1,
+                    "  experts: {capacity_factor: 2, pad_to_capacity: true}\n"),
+        fmt::format(kJob, "dgx-h100", 2, "llama2-13b", "megatron-2024", "data: 16", 1,
+                    "  precision: fp8\n  recipe: block\n")}) {
+    const Experiment experiment = edited(text);
+    const workload::TrainingSpec& training = *experiment.jobs.front().workload.training;
+    const JobEditor editor(experiment, 0);
+    for (const Lever& lever : memory_levers())
+      for (const LeverEdit& edit : lever.edits({training, 8}))
+        if (const auto other = editor.with(edit); other && need_of(*other) < need_of(training))
+          saving.insert(lever.name);
+  }
+  for (const Lever& lever : memory_levers()) {
+    CAPTURE(lever.name);
+    CHECK(saving.contains(lever.name));
+  }
+}
+
+TEST_CASE("what the hint names fits, alone or as a pair") {
+  for (const auto& [text, count] :
+       {std::pair(fmt::format(kJob, "dgx-a100", 1, "gpt3-6.7b", "megatron-2022", "data: 8", 2, ""), 1U),
+        std::pair(fmt::format(kJob, "dgx-a100", 16, "gpt3-175b", "megatron-2022", "tensor: 4, data: 32", 1, ""), 2U)}) {
+    CAPTURE(text);
+    const std::string hint = hint_of(edited(text));
+    const std::vector<std::string> settings = first_remedy(hint);
+    CHECK(settings.size() >= count);
+    CHECK((hint.find(", or ") == std::string::npos) == (count == 2));  // of pairs one is named
+    CHECK(hint_of(edited(text, settings)).empty());
+  }
+}
