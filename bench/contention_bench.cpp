@@ -11,7 +11,7 @@
 
 #include "bench/bench.h"
 #include "core/config/tree.h"
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 
 namespace orrery::bench {
 namespace {

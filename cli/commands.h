@@ -34,7 +34,7 @@ inline constexpr std::array<CommandAbout, 15> kCommands = {{
     {"cluster", "Show clusters, and import them"},
     {"workload", "Inspect, lint, generate and import traces"},
     {"collective", "Time one collective by size, as nccl-tests does: bandwidths, what bounds it"},
-    {"calibrate", "Fit the nccl library's constants to a log; write the cluster with them"},
+    {"calibrate", "Fit a cluster and software to logs, kernels, profiles and steps"},
     {"astra-sim", "Run ASTRA-sim's own files: its numbers, faster, and what it keeps silent about"},
     {"validate", "Compare predicted times with published measurements: the error of each table"},
 }};

@@ -16,7 +16,7 @@
 #include "core/files/input_files.h"
 #include "experiment/file_kinds.h"
 #include "experiment/recorded_run.h"
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "report/critical_path.h"
 #include "study/compare/compare.h"
 #include "study/interval/kinds.h"

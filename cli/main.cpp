@@ -161,12 +161,13 @@ void write_failure(const orrery::cli::Failure& failure, const std::string& path)
   }
 }
 
-// File given by --json on a command line that may not have been understood.
+// File given by --json on a command line that may not have been understood; empty where another option stands in the
+// place of the file.
 std::string json_file(int argc, char** argv) {
   constexpr std::string_view kJoined = "--json=";
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    if (word == "--json" && i + 1 < argc) return argv[i + 1];
+    if (word == "--json" && i + 1 < argc) return std::string_view(argv[i + 1]).starts_with("--") ? "" : argv[i + 1];
     if (word.starts_with(kJoined)) return std::string(word.substr(kJoined.size()));
   }
   return {};

@@ -16,6 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/launcher_flags.h"
 #include "cli/output.h"
 #include "cli/point_options.h"
 #include "cli/printed_figures.h"
@@ -25,10 +26,13 @@
 #include "core/files/input_files.h"
 #include "core/files/output_file.h"
 #include "core/version.h"
+#include "experiment/evidence/figures.h"
 #include "experiment/file_kinds.h"
 #include "experiment/recorded_run.h"
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "report/critical_path.h"
+#include "report/evidence/evidence.h"
+#include "report/evidence/sources_text.h"
 #include "report/fold_check.h"
 #include "report/page/page.h"
 #include "report/rank_csv.h"
@@ -57,9 +61,11 @@ struct RunOptions {
   std::string timeline_ranks = "classes";
   std::string figures;  // names, in place of the summary
   bool csv = false;
+  std::string sources;    // format of the list of figures, in place of the summary
   bool cost = false;      // of `perturb`
   std::size_t seeds = 0;  // to simulate with; 0: its own only
   PointOptions points;    // of these
+  LauncherFlags flags;
   RunSeeds run_seeds = nullptr;
 };
 
@@ -220,16 +226,6 @@ void take_over(const experiment::RecordedRun& recorded, RunOptions& options, Ses
                  printable(recorded.version), printable(recorded.source.commit), kVersion, kCommit);
 }
 
-// Shipped files by the names that they have in any installation.
-std::vector<InputFile> named_inputs(const ConfigFiles& files) {
-  std::vector<InputFile> inputs = input_files();
-  const std::string shipped = files.shipped().string() + "/";
-  for (InputFile& input : inputs)
-    if (input.path.starts_with(shipped)) input.path = "configs/" + input.path.substr(shipped.size());
-  std::ranges::sort(inputs, {}, &InputFile::path);
-  return inputs;
-}
-
 report::ResultSource source_of(const experiment::RunRequest& request,
                                const std::optional<experiment::RecordedRun>& recorded, const RunOptions& options,
                                const Session& session, Diagnostics& diagnostics) {
@@ -351,9 +347,31 @@ void add_cost(const experiment::Run& run, experiment::RunRequest request, const 
   if (without > Duration::zero()) answer.document["cost"]["percent"] = 100 * (seconds(with) / seconds(without) - 1);
 }
 
+constexpr std::array<std::string_view, 3> kSourceFormats = {"list", "bibtex", "json"};
+
+// The figures that the time rests on, and where they are from.
+std::string sources_of(const std::string& format, report::Result& result, const ConfigFiles& files) {
+  experiment::explain_defaults(result.evidence, files);
+  if (format == "bibtex") return report::sources_bibtex(result.evidence);
+  if (format == "json") return json_text(report::to_json(result.evidence, true));
+  return report::sources_text(result.evidence);
+}
+
+void check_sources(const std::string& format, const Outputs& outputs) {
+  if (format.empty()) return;
+  if (std::ranges::find(kSourceFormats, format) == kSourceFormats.end())
+    throw InputError({"--sources"}, fmt::format("unknown form '{}' of sources", printable(format, 60)),
+                     "list, bibtex or json");
+  if (format != "list") refuse_table_format("--sources " + format);
+  if (outputs.json == "-")
+    throw InputError({"--sources"}, "prints figures, and --json - the whole document", "leave one of them out");
+}
+
 void check_outputs(const RunOptions& options, const Outputs& outputs) {
+  check_sources(options.sources, outputs);
   outputs.check(std::array{table_file(options, "operations"), table_file(options, "memory")});
   check_files(options, outputs);
+  options.flags.check(outputs);
   if (!options.figures.empty()) refuse_table_format("--print");
   if (!options.figures.empty() && outputs.json == "-")
     throw InputError({"--print"}, "prints figures, and --json - the whole document", "leave one of them out");
@@ -388,6 +406,7 @@ void run(RunOptions& options, Session& session) {
   const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
   const report::RankChoice timeline_ranks = report::parse_rank_choice(options.timeline_ranks, "--timeline-ranks");
   std::optional<Comparable> job;
+  std::optional<experiment::WrittenLaunch> launch;
   experiment::RunRequest request{options.experiment,
                                  std::move(settings),
                                  !options.no_fast_forward,
@@ -395,6 +414,7 @@ void run(RunOptions& options, Session& session) {
                                  {ranks, timeline_ranks},
                                  [&](const experiment::Experiment& read) {
                                    tell_groups_of(read.resolved);
+                                   if (options.flags.wanted()) launch = options.flags.of(read);
                                    job = comparable(read, recorded, session.files);
                                  },
                                  print_warnings};
@@ -415,9 +435,11 @@ void run(RunOptions& options, Session& session) {
   if (options.critical_path) add_path(run, answer);
   if (options.cost) add_cost(run, request, session, answer);
   if (options.verify_fold) verify_fold(run, request, session, answer);
+  if (launch) add_flags(options.flags, *launch, answer);
   if (!outputs.out.empty()) write_folder(outputs.out, options, run, ranks, answer);
   if (!options.figures.empty())
     answer.text = printed_figures(comma_separated(options.figures), options.csv, answer.document, run.result);
+  if (!options.sources.empty()) answer.text = sources_of(options.sources, run.result, session.files);
   if (outputs.wants_page()) answer.page = page_of_run(options, run);
   Outputs{outputs.json, {}, outputs.html}.give(answer);
   if (!options.timeline.empty()) write_timeline(options, run, timeline_ranks);
@@ -430,8 +452,8 @@ void add_seeds(CLI::App& command, RunOptions& options) {
   seeds->type_name("N")->check(CLI::Range(1, 1'000'000).description(""));
   add_points(command, options.points, "seeds");
   for (const std::string& name : point_option_names()) command.get_option(name)->needs(seeds);
-  for (const char* other : {"--ranks", "--gzip", "--details", "--critical-path", "--timeline", "--print", "--html",
-                            "--verify-fold", "--cost", "--deterministic"})
+  for (const char* other : {"--ranks", "--gzip", "--details", "--critical-path", "--timeline", "--print", "--sources",
+                            "--html", "--verify-fold", "--cost", "--deterministic", "--launcher-flags"})
     seeds->excludes(command.get_option(other));
 }
 
@@ -479,7 +501,18 @@ void add_run_command(CLI::App& app, Session& session, RunSeeds run_seeds) {
               "Print these figures of the result in place of the summary, as iteration_time_s,mfu,exposed.tensor_s")
           ->type_name("KEYS");
   command.add_flag("--csv", options.csv, "Print the figures of --print as one line")->needs(figures);
-  for (const char* other : {"--details", "--critical-path"}) figures->excludes(command.get_option(other));
+  add_launcher_flags(command, options.flags, "the job");
+  for (const char* other : {"--details", "--critical-path", "--launcher-flags"})
+    figures->excludes(command.get_option(other));
+  CLI::Option* sources =
+      command
+          .add_option("--sources", options.sources,
+                      "Print the figures that the time rests on, and their sources: list (default), bibtex or json")
+          ->type_name("FORM")
+          ->expected(0, 1)
+          ->default_str("list");
+  for (const char* other : {"--details", "--critical-path", "--print", "--launcher-flags"})
+    sources->excludes(command.get_option(other));
   add_html(command, session, "all of it as one page (a timeline that zooms, links, memory, the critical path)");
   command.add_flag("--deterministic", options.deterministic, "Omit wall time and memory use from the JSON");
   CLI::Option* no_fold =

@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
+#include <memory>
 #include <system_error>
 
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "core/config/other_names.h"
 #include "core/files/input_files.h"
 #include "core/suggest.h"
 #include "report/table.h"
@@ -67,6 +70,15 @@ CLI::App& add_command(CLI::App& above, const std::string& name, const std::strin
 CLI::App& add_command(CLI::App& app, const std::string& name, std::initializer_list<std::string_view> examples) {
   const CommandAbout& command = *std::ranges::find(kCommands, name, &CommandAbout::name);
   return add_command(app, name, std::string(command.about), examples);
+}
+
+std::vector<InputFile> named_inputs(const ConfigFiles& files) {
+  std::vector<InputFile> inputs = input_files();
+  const std::string shipped = files.shipped().string() + "/";
+  for (InputFile& input : inputs)
+    if (input.path.starts_with(shipped)) input.path = "configs/" + input.path.substr(shipped.size());
+  std::ranges::sort(inputs, {}, &InputFile::path);
+  return inputs;
 }
 
 std::vector<std::string> comma_separated(std::string_view text) {
@@ -126,13 +138,37 @@ void add_html(CLI::App& command, Session& session, const std::string& what) {
   command.add_option("--html", session.outputs.html, fmt::format("Write {} for a browser", what))->type_name("FILE");
 }
 
+namespace {
+
+// Refuses a setting of a key that one before it sets by another name; which of them is meant, nobody can tell.
+class OneName {
+ public:
+  void operator()(const std::string& setting) {
+    if (setting.find('=') == std::string::npos) return;
+    const std::string name = path_of_setting(setting);
+    const auto [known, is_new] = names_->emplace(plain_path(name), name);
+    if (is_new || known->second == name) return;
+    throw InputError(
+        {"--set " + printable(setting)},
+        fmt::format("'{}' and '{}' of another --set are one key", printable(name, 40), printable(known->second, 40)),
+        "leave one of them out");
+  }
+
+ private:
+  std::shared_ptr<std::map<std::string, std::string>> names_ =
+      std::make_shared<std::map<std::string, std::string>>();  // as given, by path
+};
+
+}  // namespace
+
 void add_set(CLI::App& command, std::vector<std::string>& settings, const std::string& example) {
   command
       .add_option("--set", settings,
                   fmt::format("Set a key, as in --set {} (repeatable); KEY*=FACTOR multiplies its value", example))
       ->type_name("KEY=VALUE")
       ->expected(1)
-      ->take_all();
+      ->take_all()
+      ->each(OneName());
 }
 
 void add_nodes(CLI::App& command, Session& session) {

@@ -17,6 +17,7 @@
 #include "cli/output.h"
 #include "cli/own_commands.h"
 #include "core/config/tree.h"
+#include "core/files/input_files.h"
 
 namespace orrery::cli {
 
@@ -46,6 +47,9 @@ CLI::App& add_command(CLI::App& above, const std::string& name, const std::strin
                       std::initializer_list<std::string_view> examples);
 // A command of the program itself; cli/commands.h has what its help says.
 CLI::App& add_command(CLI::App& app, const std::string& name, std::initializer_list<std::string_view> examples);
+
+// Files that were read; shipped ones by the names that they have in any installation.
+std::vector<InputFile> named_inputs(const ConfigFiles& files);
 
 // "a,b" as "a" and "b"; an empty text is one empty word.
 std::vector<std::string> comma_separated(std::string_view text);

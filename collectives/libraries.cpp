@@ -6,9 +6,10 @@
 namespace orrery::collectives {
 namespace {
 
-constexpr std::array<Library, 2> kLibraries = {{
+constexpr std::array<Library, 3> kLibraries = {{
     {LibraryKind::kFixed, "fixed", "one algorithm for each collective and dimension, named or by the topology"},
     {LibraryKind::kNccl, "nccl", "as NCCL does: of its algorithms and protocols the fastest by its own cost model"},
+    {LibraryKind::kRccl, "rccl", "NCCL's algorithms on AMD's GPUs, where nccl is the same"},
 }};
 
 }  // namespace

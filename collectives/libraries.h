@@ -10,7 +10,7 @@
 
 namespace orrery::collectives {
 
-enum class LibraryKind : std::uint8_t { kFixed, kNccl };
+enum class LibraryKind : std::uint8_t { kFixed, kNccl, kRccl };
 
 struct Library {
   LibraryKind kind;

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 #include <fmt/format.h>
 
+#include "collectives/nccl/tuner.h"
 #include "core/config/key_names.h"
 #include "core/config/quantity_text.h"
 #include "core/config/tree.h"
+#include "core/files/read_file.h"
 #include "core/suggest.h"
 #include "experiment/algorithm_file.h"
 #include "network/fabric/compose.h"
@@ -203,6 +206,39 @@ bool read_pxn(Section& section, const collectives::NcclVersion& version, const n
   return has_pxn;
 }
 
+// Says so where no call of the cluster can fit a row of the table.
+void find_idle_tuner(Section& section, const collectives::NcclTuner& tuner, const network::Fabric& fabric) {
+  const std::uint32_t ranks = fabric.device_count(), nodes = ranks / fabric.dimensions().front().size;
+  const bool fits = std::ranges::any_of(
+      tuner.rows, [&](const collectives::NcclTunerRow& row) { return row.nodes <= nodes && row.ranks <= ranks; });
+  if (!fits)
+    section.idle("tuner", fmt::format("no row of the table is for as few as {} and {}", counted(nodes, "node"),
+                                      counted(ranks, "rank")));
+}
+
+std::shared_ptr<const collectives::NcclTuner> read_tuner(Section& section, const network::Fabric* fabric) {
+  constexpr std::size_t kMostTunerBytes = std::size_t{16} << 20;
+  const auto name = section.maybe<std::string>(
+      "tuner",
+      "with `library: nccl`: table of a tuner plug-in, in the format of NVIDIA's example: which algorithm and protocol "
+      "NCCL takes, by collective, size, nodes and ranks; what no row fits NCCL chooses itself. A path relative to the "
+      "file that names it");
+  if (!name) return nullptr;
+  const std::string path = path_from(section.where("tuner").file, *name).string();
+  try {
+    const std::string text = read_text(path, {.most = kMostTunerBytes, .what = "the table of a tuner plug-in"});
+    auto tuner = std::make_shared<const collectives::NcclTuner>(
+        collectives::parse_nccl_tuner(text, path, section.context().diagnostics()));
+    if (fabric != nullptr && section.sound()) find_idle_tuner(section, *tuner, *fabric);
+    return tuner;
+  } catch (const InputError& error) {
+    const Problem& problem = error.problems().front();
+    section.error("tuner", fmt::format("'{}' {}", printable(path), problem.message),
+                  problem.hint.empty() ? "a path is relative to the file that names it" : problem.hint);
+    return nullptr;
+  }
+}
+
 collectives::NcclOptions read_nccl(Section& section, const network::Fabric* fabric) {
   collectives::NcclOptions options;
   options.version = read_version(section);
@@ -222,6 +258,7 @@ collectives::NcclOptions read_nccl(Section& section, const network::Fabric* fabr
       section, "proto", "the protocols that it is held to", collectives::nccl_protocol_names(),
       collectives::nccl_protocol_named);
   check_held(section, options);
+  options.tuner = read_tuner(section, fabric);
   return options;
 }
 
@@ -334,11 +371,15 @@ std::vector<NamedAlgorithms> read_collectives(Section& section, const LibraryHin
   section.takes(
       "library", kind, collectives::library_names(),
       "library that chooses algorithms; fixed: the configuration names one per dimension and collective, nccl: NCCL's "
-      "cost model chooses. Without it: nccl for NVIDIA and AMD GPUs in a cluster of nodes; fixed for other devices, "
+      "cost model chooses, rccl: the same, of AMD's GPUs alone. Without it: nccl for NVIDIA and AMD GPUs in a cluster "
+      "of nodes; fixed for other devices, "
       "for `dims`, and beside a key that only fixed has (`algorithms`, `chunks`, `queue`, `queue_scope`, "
       "`active_chunks`, "
       "`dimension_order`, `logical_dimensions`, `network.granularity: step`)",
       "by the cluster");
+  if (kind == collectives::LibraryKind::kRccl && hints.maker && *hints.maker != Maker::kAmd)
+    section.error("library", fmt::format("'rccl' is of AMD's GPUs, and these are {}'s", name_of(*hints.maker)),
+                  "write 'library: nccl', or leave it out");
   const collectives::Library& library = collectives::libraries()[static_cast<std::size_t>(kind)];
   const bool is_fixed = kind == collectives::LibraryKind::kFixed;
   if (is_fixed)

@@ -42,7 +42,8 @@ constexpr std::string_view kIntroduction =
     "| true \\| false | `true` | |\n"
     "| list of words | `[ring, direct]` | a lone word is a list of one |\n"
     "| map or path | `{a: 1}`, `my/file.yaml` | a path of a YAML file is relative to the file that names it |\n"
-    "| map, path or name in FOLDER | `dgx-a100` | a bare name is a file of `configs/FOLDER` |\n"
+    "| map, path or name in FOLDER | `dgx-a100` | a bare name is a file of `configs/FOLDER`; "
+    "`{like: NAME, key: value}` is that file with other values |\n"
     "| any | | Orrery ignores the value |\n\n"
     "A default of \"required\" means that the key must be there, \"optional\" that nothing takes its place.\n";
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/other_names.h"
 #include "core/config/quantity_text.h"
 #include "experiment/recorded_run.h"
 #include "experiment/sections.h"
@@ -57,9 +58,13 @@ void read_memory(Section& section, ExperimentKeys& experiment) {
 // Places a call on the devices of each node that it asks for.
 void take_ranks_per_node(Section& section, ExperimentKeys& experiment) {
   for (const JobSource& job : experiment.jobs) {
-    if (!job.workload.call || job.workload.call->ranks_per_node == 0) continue;
+    if (!job.workload.call || job.workload.call->ranks_per_node == 0 || !section.sound()) continue;
     const bool is_one_of_several = experiment.jobs.size() > 1;
-    if (is_one_of_several || experiment.placement.kind != PlacementKind::kPacked)
+    const Placement& placement = experiment.placement;
+    const bool names_them =
+        placement.kind == PlacementKind::kOfNodes && placement.list.size() == job.workload.call->ranks_per_node;
+    if (names_them && !is_one_of_several) return;
+    if (is_one_of_several || placement.kind != PlacementKind::kPacked)
       return section.error(is_one_of_several ? "jobs" : "placement",
                            "'ranks_per_node' is a placement of its own, of an only job",
                            "in its place list the devices of all ranks: ranks: 4 and placement: [0, 1, 8, 9]");
@@ -117,6 +122,7 @@ void read_collectives_of(Section& section, const Section& network, ExperimentKey
   const ConfigValue* cluster = section.value("cluster");
   experiment.is_cluster = cluster != nullptr && cluster->find("dims") == nullptr;
   if (experiment.fabric) hints.machine = library_of(common_machine(machines_of(experiment)), experiment.is_cluster);
+  if (experiment.fabric) hints.maker = maker_of(experiment.devices.front().architecture);
   const ConfigValue* granularity = network.value("granularity");
   if (experiment.fabric) hints.fabric = &*experiment.fabric;
   if (granularity != nullptr && granularity->scalar == "step") hints.asks_for_steps = granularity->where;
@@ -279,28 +285,14 @@ void check_sharing(Section& section, const ExperimentKeys& experiment) {
 }
 
 // Names that people write without the sections around them.
-constexpr std::array<Section::OtherName, 6> kOtherKeys = {{
-    {"tp", "workload.parallel.tensor"},
-    {"pp", "workload.parallel.pipeline"},
-    {"dp", "workload.parallel.data"},
-    {"cp", "workload.parallel.context"},
-    {"ep", "workload.parallel.expert"},
-    {"mtbf", "reliability.mtbf"},
-}};
+constexpr std::array<Section::OtherName, 1> kOtherKeys = {{{"mtbf", "reliability.mtbf"}}};
 
 void read_experiment(Section& section, ExperimentKeys& experiment) {
   section.translate(kOtherKeys);
+  note_acting_keys(section);
   read_system(section, experiment, [&] {
-    JobMachine machine;
-    if (!experiment.devices.empty()) {
-      machine.architecture = system::oldest_architecture(experiment.devices);
-      machine.host = experiment.devices.front().host;
-    }
-    if (experiment.fabric) {
-      machine.is_known = true;
-      machine.devices = experiment.fabric->device_count();
-      machine.devices_per_node = experiment.fabric->dimensions().front().size;
-    }
+    const JobMachine machine =
+        experiment.fabric ? job_machine(section, *experiment.fabric, experiment.devices) : JobMachine{};
     experiment.jobs = read_jobs(section, machine);
   });
   experiment.placement.jobs = experiment.jobs.size();
@@ -336,6 +328,7 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
                      void (*read)(Section&, ExperimentKeys&)) {
   ConfigContext context(files, diagnostics);
   if (!is_resolved(root)) context.set_own_file(file);
+  spell_out_names(root, files, diagnostics);
   context.set_paths([&files] {
     std::vector<std::string> paths;
     for (const KeyDescription& key : describe_configuration(files)) paths.push_back(key.path);
@@ -388,6 +381,7 @@ Experiment load_experiment(const std::string& file, const std::vector<std::strin
                            Diagnostics& diagnostics) {
   ConfigValue root = load_configuration(file, files, diagnostics);
   const std::string name = root.where.file;
+  spell_out_names(root, files, diagnostics);
   if (!diagnostics.has_errors())
     for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics, resolver(name, files));
   diagnostics.throw_if_errors();

@@ -22,13 +22,13 @@
 
 namespace orrery::experiment {
 
-enum class PlacementKind : std::uint8_t { kPacked, kDense, kStrided, kRandom, kList };
+enum class PlacementKind : std::uint8_t { kPacked, kDense, kStrided, kRandom, kList, kOfNodes };
 
 // Placement: the device that each rank runs on.
 struct Placement {
   PlacementKind kind = PlacementKind::kPacked;
   std::uint64_t seed = 0;           // kRandom
-  std::vector<std::uint32_t> list;  // kList: device by rank
+  std::vector<std::uint32_t> list;  // kList: device by rank; kOfNodes: of each node
   std::uint32_t of_node = 0;        // kPacked: the first so many devices of each node; 0: all
   Location where;
   std::size_t jobs = 1;    // whose ranks they are
@@ -84,7 +84,7 @@ std::vector<KeyDescription> describe_configuration(const ConfigFiles& files);
 void check_rank_count(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric);
 // The device of each of `ranks` ranks. InputError when there are more ranks than devices or the list does not fit.
 // packed without of_node, and dense: rank i on device i; strided: round-robin over nodes; random: by the seed, the same
-// on every machine.
+// on every machine; of nodes: node by node on the devices of the list.
 std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric);
 
 // Use of nodes by which the innermost groups of a job of a model stay inside them, some devices of each being idle.

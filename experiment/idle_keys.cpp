@@ -11,6 +11,7 @@
 #include "collectives/nccl/constants.h"
 #include "experiment/sections.h"
 #include "experiment/warnings.h"
+#include "system/devices/compute_formats.h"
 #include "workload/training/layers/blocks.h"
 #include "workload/training/program/expert_loads.h"
 
@@ -206,6 +207,10 @@ const std::vector<AlikeRule>& alike_rules() {
   return kRules;
 }
 
+bool updates_on_host(const TrainingSpec& training) { return training.offload.states > 0 && training.offload.on_host; }
+
+bool offloads(const ConfigValue* workload) { return workload != nullptr && workload->find("offload") != nullptr; }
+
 // Keys of the cluster that tell how its devices train.
 void find_idle_cluster(Section& section, std::span<const JobSource> jobs, std::span<const system::DeviceSpec> devices) {
   const auto none_of_jobs = [&](const auto& is_so) {
@@ -219,11 +224,19 @@ void find_idle_cluster(Section& section, std::span<const JobSource> jobs, std::s
   }
   if (none_of_jobs([](const TrainingSpec& training) { return training.offload.any(); }))
     section.idle("cluster.node.host", "no job offloads anything to hosts", "write workload.offload");
+  else if (none_of_jobs([](const TrainingSpec& training) { return updates_on_host(training); }))
+    section.idle("cluster.node.host.update", "no job has hosts update the optimizer's states",
+                 "write workload.offload: {states: 100 %, update: host}", IdleWarning::kOwnFile);
   if (none_of_jobs(launches_one_by_one))
     section.idle("cluster.node.host_launch", std::string(none_of_jobs(is_captured) ? kNoLaunches : kCaptured));
   if (none_of_jobs([&](const TrainingSpec& training) { return computes_exponentials(training, devices); }))
     section.idle("cluster.node.device.exponentials",
                  "it tells the time of flash attention on devices with multiprocessors, and no job has that");
+  for (const Precision format : system::kFormatsOfTheirOwn)
+    if (none_of_jobs([&](const TrainingSpec& training) { return training.precision == format; }))
+      section.idle(fmt::format("cluster.node.device.compute.{}", name_of(format)),
+                   fmt::format("no job has GEMMs in {}", name_of(format)),
+                   fmt::format("write workload.precision: {}", name_of(format)));
 }
 
 // Constants of the library that `measured`, below cluster.nccl, replaces; `path` leads to it.
@@ -266,6 +279,15 @@ void find_idle_constants(Section& section, bool has_nccl, std::span<const Machin
   section.idle("cluster.nccl", reason, "collectives.library: nccl", IdleWarning::kOwnFile);
   for (const char* key : {"cluster.node.interconnect", "cluster.node.multicast", "cluster.scale_out.network.kind"})
     section.idle(key, reason, "collectives.library: nccl");
+}
+
+void note_acting_keys(Section& experiment) {
+  const ConfigValue* jobs = experiment.value("jobs");
+  bool copies = offloads(experiment.value("workload"));
+  if (jobs != nullptr)
+    for (const ConfigValue& job : jobs->items)
+      if (const ConfigEntry* of_job = job.find("workload")) copies = copies || offloads(&of_job->value);
+  if (copies) experiment.context().note_acting("cluster.node.device.pcie");
 }
 
 void find_idle_keys(Section& section, std::span<const JobSource> jobs, std::span<const system::DeviceSpec> devices) {

@@ -40,6 +40,18 @@ void check_list(const Placement& placement, std::uint32_t ranks, std::uint32_t d
   }
 }
 
+// The devices of each node that are listed: each once, and there.
+void check_devices_of_nodes(const Placement& placement, std::uint32_t per_node) {
+  std::vector<bool> used(per_node);
+  for (const std::uint32_t device : placement.list) {
+    if (device >= per_node)
+      throw InputError(placement.where, fmt::format("placement names device {} of each node, which has devices 0 to {}",
+                                                    device, per_node - 1));
+    if (used[device]) throw InputError(placement.where, fmt::format("placement names device {} twice", device));
+    used[device] = true;
+  }
+}
+
 // A number that fits a device or a seed.
 std::optional<std::uint64_t> number(std::string_view text) {
   const auto whole = parse_whole_number(text);
@@ -48,6 +60,11 @@ std::optional<std::uint64_t> number(std::string_view text) {
 }
 
 bool read_placement_word(const std::string& word, Placement& placement) {
+  if (std::vector<std::uint32_t> chosen = devices_of_each_node(word); !chosen.empty()) {
+    placement.kind = PlacementKind::kOfNodes;
+    placement.list = std::move(chosen);
+    return true;
+  }
   if (word == "packed") return true;
   if (word == "dense") {
     placement.kind = PlacementKind::kDense;
@@ -98,13 +115,32 @@ std::optional<Packing> wanted_by(const workload::Parallelism& parallel, const ne
 
 }  // namespace
 
+std::vector<std::uint32_t> devices_of_each_node(std::string_view word) {
+  constexpr std::string_view kDevices = "devices(";
+  std::vector<std::uint32_t> chosen;
+  if (!word.starts_with(kDevices) || !word.ends_with(")")) return chosen;
+  std::string_view rest = word.substr(kDevices.size(), word.size() - kDevices.size() - 1);
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    std::string_view one = rest.substr(0, comma);
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    while (one.ends_with(' ')) one.remove_suffix(1);
+    const auto device = number(one);
+    if (!device || *device > UINT32_MAX) return {};
+    chosen.push_back(static_cast<std::uint32_t>(*device));
+    if (comma == std::string_view::npos) return chosen;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
 void read_placement(Section& section, Placement& placement) {
   const ConfigValue* value = section.raw(
-      "placement", "packed | dense | strided | random(seed) | list of devices", "packed",
+      "placement", "packed | dense | strided | random(seed) | devices(list) | list of devices", "packed",
       "device that each rank runs on; packed: one node after another, of each so many devices that tensor, context and "
       "expert groups of a model stay inside a node if the cluster has the nodes for it, dense: rank i on device i, "
       "strided: round-robin over the nodes, "
-      "random(seed): a random permutation. Example: `random(7)` or `[0, 2, 1, 3]`");
+      "random(seed): a random permutation, devices(list): one node after another, of each the devices of the list, as "
+      "CUDA_VISIBLE_DEVICES names them. Example: `random(7)`, `devices(0,1,4,5)` or `[0, 2, 1, 3]`");
   placement.where = section.where("placement");
   if (value == nullptr) return;
   bool right = value->kind == ConfigValue::Kind::kList ||
@@ -118,13 +154,22 @@ void read_placement(Section& section, Placement& placement) {
     }
   }
   if (!right)
-    section.error("placement", "not a placement",
-                  "write packed, dense, strided, random(7) or a list of device numbers, one per rank");
+    section.error(
+        "placement", "not a placement",
+        "write packed, dense, strided, random(7), devices(0,1,4,5) or a list of device numbers, one per rank");
 }
 
 void check_rank_count(const Placement& placement, std::uint32_t ranks, const network::Fabric& fabric) {
   const std::uint32_t devices = fabric.device_count();
   const std::uint32_t per_node = fabric.dimensions().front().size;
+  const bool is_of_nodes = placement.kind == PlacementKind::kOfNodes;
+  if (is_of_nodes) check_devices_of_nodes(placement, per_node);
+  const auto of_node = is_of_nodes ? static_cast<std::uint32_t>(placement.list.size()) : per_node;
+  if (is_of_nodes && ranks > devices / per_node * of_node)
+    throw InputError(placement.where,
+                     fmt::format("{}, and placement names {} of each of {}", ranks_text(placement, ranks),
+                                 counted(of_node, "device"), counted(devices / per_node, "node")),
+                     "name more devices, or give the cluster more nodes");
   if (ranks > devices)
     throw InputError(placement.devices_at,
                      fmt::format("{}, the cluster only {}", ranks_text(placement, ranks), counted(devices, "device")),
@@ -154,6 +199,11 @@ std::vector<DeviceId> place_ranks(const Placement& placement, std::uint32_t rank
       case PlacementKind::kRandom:
         device_of.push_back(DeviceId(random[rank]));
         break;
+      case PlacementKind::kOfNodes: {
+        const auto listed = static_cast<std::uint32_t>(placement.list.size());
+        device_of.push_back(DeviceId(rank / listed * per_node + placement.list[rank % listed]));
+        break;
+      }
       case PlacementKind::kList:
         device_of.push_back(DeviceId(placement.list[rank]));
         break;

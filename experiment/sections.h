@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/libraries.h"
@@ -80,6 +81,21 @@ struct JobSource {
 // Reads `workload` or `jobs`.
 std::vector<JobSource> read_jobs(Section& experiment, const JobMachine& machine);
 
+// Devices of each node that "devices(0,1,4,5)" names, as CUDA_VISIBLE_DEVICES has them; none of another placement.
+std::vector<std::uint32_t> devices_of_each_node(std::string_view placement);
+
+// Facts of a cluster that jobs depend on; `devices`: by type of its nodes. `experiment` has the placement.
+JobMachine job_machine(const Section& experiment, const network::Fabric& fabric,
+                       std::span<const system::DeviceSpec> devices);
+
+// The largest micro-batch with which a job without a pipeline fits in memory, of those that divide the batch of a
+// replica; 1 with a pipeline, and where none fits. All else of the job is known.
+std::int64_t chosen_micro_batch(const workload::TrainingSpec& training, const JobMachine& machine);
+
+// Notes keys of the cluster that act by what its jobs are, before it is read: copies of what a job offloads take the
+// devices' PCIe links, whatever joins the devices.
+void note_acting_keys(Section& experiment);
+
 // Says which keys of the software and the cluster change nothing in these jobs, which are sound. `devices`: by type of
 // the cluster's nodes.
 void find_idle_keys(Section& section, std::span<const JobSource> jobs, std::span<const system::DeviceSpec> devices);
@@ -131,7 +147,8 @@ struct DimensionKind {
 // Facts that determine the library if the configuration does not name it.
 struct LibraryHints {
   std::optional<collectives::LibraryKind>
-      machine;  // what its collectives run on; nothing: not known, for want of a sound cluster
+      machine;                   // what its collectives run on; nothing: not known, for want of a sound cluster
+  std::optional<Maker> maker{};  // of its devices, likewise
   std::optional<Location> asks_for_steps;   // where `network.granularity: step` stands, if it does
   const network::Fabric* fabric = nullptr;  // null: not known either
 };

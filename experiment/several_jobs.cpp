@@ -22,6 +22,30 @@ std::string job_text(const workload::TrainingSpec& training) {
                      workload::attention_of(training) == workload::AttentionKind::kFlash ? "flash" : "plain");
 }
 
+// "tensor 4, data 8 (fills the devices), ZeRO 1 (default of megatron-2024); 1 micro-batch of 8, the largest that fits".
+std::string plan_text(const workload::TrainingSpec& training) {
+  const workload::Parallelism& parallel = training.parallel;
+  const std::string by_default = fmt::format(" (default of {})", printable(training.software.name, 40));
+  std::vector<std::string> parts;
+  for (const auto dimension : {workload::ParallelDimension::kTensor, workload::ParallelDimension::kContext,
+                               workload::ParallelDimension::kPipeline, workload::ParallelDimension::kData})
+    if (parallel.degree(dimension) > 1)
+      parts.push_back(fmt::format("{} {}", workload::name_of(dimension), parallel.degree(dimension)));
+  if (training.fills_devices && parallel.data() > 1) parts.back() += " (fills the devices)";
+  if (parallel.expert > 1) parts.push_back(fmt::format("expert {}", parallel.expert));
+  if (parallel.zero > 0 && parallel.replicas() > 1)
+    parts.push_back(fmt::format("ZeRO {}{}", parallel.zero, training.is_by_software.zero ? by_default : ""));
+  if (parallel.sequence)
+    parts.push_back(fmt::format("sequence parallelism{}", training.is_by_software.sequence ? by_default : ""));
+  std::string text =
+      fmt::format("{}{}{} micro-batch{} of {}", fmt::join(parts, ", "), parts.empty() ? "" : "; ",
+                  training.micro_batches(), training.micro_batches() == 1 ? "" : "es", training.micro_batch);
+  const bool could_be_larger = training.global_batch / parallel.data() > 1 && parallel.pipeline() == 1;
+  if (training.chooses_micro_batch && could_be_larger)
+    text += training.micro_batch == 1 ? ", as nothing larger fits" : ", the largest that fits";
+  return text;
+}
+
 std::string workload_text(const WorkloadSource& workload) {
   if (workload.training) return job_text(*workload.training);
   return workload.call ? call_text(*workload.call) : "traces";
@@ -121,6 +145,7 @@ report::TrainingFigures figures_of(const Experiment& experiment, const WorkloadS
   const report::DevicesInUse devices = devices_in_use(experiment, job, workload.compute.precision);
   report::TrainingFigures figures = report::training_figures(*job.training, devices, iterations);
   figures.job = job_text(training);
+  figures.plan = plan_text(training);
   figures.has_measured_kernels =
       std::ranges::any_of(experiment.devices, [](const auto& device) { return !device.measured.empty(); });
   if (figures.has_measured_kernels)

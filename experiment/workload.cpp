@@ -24,7 +24,7 @@ namespace {
 // Lists the keys of a model to train, which no other job has.
 const std::vector<std::string>& training_keys(const ConfigFiles& files) {
   static const std::vector<std::string> keys =
-      key_names(files, [](Section& section) { workload::read_training(section, Architecture::kOther, 1); });
+      key_names(files, [](Section& section) { workload::read_training(section, {}); });
   return keys;
 }
 
@@ -230,7 +230,8 @@ WorkloadSource read_workload(Section& section, const JobMachine& machine) {
         "write chakra: {prefix: ...}, profile: FILE, layers: FILE, goal: FILE, collective: NAME with size, exchange: "
         "{...}, product: {...}, or model: NAME with parallel and batch");
   section.when(trains, [&] {
-    source.training = workload::read_training(section, machine.architecture, machine.devices, machine.devices_per_node);
+    source.training = workload::read_training(
+        section, {machine.architecture, machine.room, machine.devices_per_node, machine.is_alone});
   });
   const std::string part = trains ? "experts" : "exchange";
   if (dispatches_within_node(section, part)) source.kernels_of_node = dispatch_at;
@@ -242,6 +243,8 @@ WorkloadSource read_workload(Section& section, const JobMachine& machine) {
   if (source.training && source.training->recipe) check_recipe(section, compute.precision, *source.training);
   if (source.training) source.training->precision = compute.precision;
   if (source.training) source.training->offload.host = machine.host;
+  if (source.training && source.training->chooses_micro_batch && section.sound())
+    source.training->micro_batch = chosen_micro_batch(*source.training, machine);
   if (source.call && source.call->product) take_precision(section, compute.precision, *source.call->product);
   return source;
 }
@@ -283,6 +286,8 @@ std::vector<JobSource> read_jobs(Section& experiment, const JobMachine& machine)
         });
   });
   std::map<std::string, Location> names;
+  JobMachine of_several = machine;
+  of_several.is_alone = false;
   experiment.list(
       "jobs",
       "several jobs on one cluster, in place of `workload`: their ranks are numbered on, and placed one job "
@@ -293,7 +298,7 @@ std::vector<JobSource> read_jobs(Section& experiment, const JobMachine& machine)
         check_name(s, job.name, names);
         const bool has_workload = s.repeated_section(
             "workload", "the job: keys as in `workload` of an experiment",
-            [&](Section& w) { job.workload = read_workload(w, machine); }, "required");
+            [&](Section& w) { job.workload = read_workload(w, of_several); }, "required");
         if (!has_workload && !s.has("workload"))
           s.error("", fmt::format("job '{}' has no workload", printable(job.name)),
                   "workload: a model to train, a collective to call, or traces to replay");

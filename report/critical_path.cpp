@@ -61,6 +61,7 @@ class Walk {
     while (operation_ != nullptr) step();
     ranks_[rank_].late += now_ - Time{};
     book(rank_, "before the first operation", now_ - Time{}, nullptr);
+    add_piece({}, now_ - Time{});
     return result();
   }
 
@@ -118,15 +119,15 @@ class Walk {
       case NodeKind::kSend:
         return step_of_send(operation);
       case NodeKind::kHostCompute:
-        book_compute("host", operation, operation.start);
+        book_compute("host", operation, operation.start, PathPiece::Kind::kHost);
         break;
       case NodeKind::kMemoryLoad:
       case NodeKind::kMemoryStore:
-        book_compute("memory", operation, operation.start);
+        book_compute("memory", operation, operation.start, PathPiece::Kind::kMemory);
         break;
       case NodeKind::kCopyToHost:
       case NodeKind::kCopyToDevice:
-        book_compute("offload", operation, operation.start);
+        book_compute("offload", operation, operation.start, PathPiece::Kind::kCopies);
         break;
       default:
         if (operation.moving > operation.start) return step_of_host(operation);
@@ -141,7 +142,7 @@ class Walk {
     RankHistory& past = history(rank_);
     const HostChain chain = past.launches_up_to(operation);
     const Time launched = std::min(chain.launched, now_);
-    book_compute("compute", operation, launched);
+    book_compute("compute", operation, launched, PathPiece::Kind::kCompute);
     now_ = launched;
     for (std::uint32_t number = operation.number + 1; number-- > chain.first;)
       if (const OperationRecord* one = past.of_number(number))
@@ -152,6 +153,7 @@ class Walk {
 
   void book_launches(const OperationRecord& operation, Duration time) {
     book(rank_, "host", time, &operation);
+    add_piece(of_program(PathPiece::Kind::kLaunch), time);
     ranks_[rank_].launching += time;
     now_ -= time;
   }
@@ -160,7 +162,7 @@ class Walk {
     const GroupId group = job_.communicator(rank_, operation.node);
     book(rank_, family_of(group), now_ - operation.moving, &operation);
     if (path_links_ != nullptr && now_ > operation.moving)
-      book(path_links_->of_call(group, history(rank_).graph().call_index(operation.node), now_ - operation.moving));
+      book_call(group, history(rank_).graph().call_index(operation.node), now_ - operation.moving);
     const OperationRecord* last = &operation;
     if (operation.moving > operation.start)
       if (const auto member = last_member(group, operation)) {
@@ -168,8 +170,10 @@ class Walk {
         last = member->second;
       }
     const OperationRecord& here = *last;
-    if (here.start < operation.moving)  // nobody is known to have come then: it is this rank's to wait
+    if (here.start < operation.moving) {  // nobody is known to have come then: it is this rank's to wait
       book(rank_, family_of(group), operation.moving - here.start, &here);
+      add_piece({}, operation.moving - here.start);
+    }
     go_on(here, here.start);
   }
 
@@ -211,13 +215,14 @@ class Walk {
         const OperationRecord& sent = *send;
         book(rank_, family, now_ - sent.moving, &operation);
         if (path_links_ != nullptr && now_ > sent.moving)
-          book(path_links_->of_message(end.rank, rank_, graph.bytes(operation.node), now_ - sent.moving));
+          book_message(end.rank, rank_, graph.bytes(operation.node), now_ - sent.moving);
         if (sent.moving > sent.start) return go_on(operation, sent.moving);
         rank_ = sender;
         return go_on(sent, sent.start);
       }
     }
     book(rank_, family, now_ - operation.start, &operation);
+    add_piece({}, now_ - operation.start);
     go_on(operation, operation.start);
   }
 
@@ -264,8 +269,9 @@ class Walk {
     ranks_[rank].time += time;
   }
 
-  void book_compute(std::string_view what, const OperationRecord& operation, Time from) {
+  void book_compute(std::string_view what, const OperationRecord& operation, Time from, PathPiece::Kind kind) {
     book(rank_, what, now_ - from, &operation);
+    add_piece(of_program(kind), now_ - from);
     ranks_[rank_].compute += now_ - from;
   }
 
@@ -274,6 +280,8 @@ class Walk {
     const Time overdue = std::min(operation.end - operation.slowed, now_);
     book(rank_, "slowed by communication", now_ - overdue, &operation);
     book(rank_, "compute", overdue - operation.start, &operation);
+    add_piece(of_program(PathPiece::Kind::kSlowed), now_ - overdue);
+    add_piece(of_program(PathPiece::Kind::kCompute), overdue - operation.start);
     ranks_[rank_].compute += now_ - operation.start;
   }
 
@@ -282,7 +290,61 @@ class Walk {
     if (path_links_ == nullptr || now_ == operation.moving) return;
     const ExecutionGraph& graph = history(rank_).graph();
     const workload::TransferEnd end = matching().end(rank_, graph.transfer_index(operation.node));
-    book(path_links_->of_message(rank_, end.rank, graph.bytes(operation.node), now_ - operation.moving));
+    book_message(rank_, end.rank, graph.bytes(operation.node), now_ - operation.moving);
+  }
+
+  PathPiece of_program(PathPiece::Kind kind) const {
+    PathPiece piece;
+    piece.kind = kind;
+    piece.rank = rank_;
+    piece.graph = job_.ranks[index_of(rank_)].graph;
+    return piece;
+  }
+
+  // Adds a step to those that are like it.
+  void add_piece(PathPiece piece, Duration time) {
+    if (path_links_ == nullptr || time == Duration::zero()) return;
+    PathPiece& known = pieces_.try_emplace(piece.place(), piece).first->second;
+    ++known.steps;
+    known.time += time;
+  }
+
+  void add_piece(PathPiece piece, const StepLinks& step, Duration time) {
+    const auto class_of = [&](const std::optional<LinkId>& link) {
+      return link ? std::optional(path_links_->fabric().link(*link).link_class) : std::nullopt;
+    };
+    piece.rank = rank_;
+    piece.slowest = class_of(step.slowest);
+    piece.shared = class_of(step.shared);
+    const auto [known, is_new] = pieces_.try_emplace(piece.place(), piece);
+    ++known->second.steps;
+    known->second.time += time;
+    known->second.moving += step.moving;
+    known->second.latency += step.latency;
+    known->second.waiting += step.waiting;
+  }
+
+  void book_call(GroupId group, std::uint32_t number, Duration time) {
+    const StepLinks step = path_links_->of_call(group, number, time);
+    const workload::CollectiveCall& call = matching().calls(group)[number];
+    PathPiece piece;
+    piece.kind = PathPiece::Kind::kCollective;
+    piece.group = path_links_->model_of(group);
+    piece.number = number;
+    piece.call = call.kind;
+    piece.bytes = call.bytes;
+    add_piece(piece, step, time);
+    book(step);
+  }
+
+  void book_message(RankId from, RankId to, Bytes bytes, Duration time) {
+    const StepLinks step = path_links_->of_message(from, to, bytes, time);
+    PathPiece piece;
+    piece.kind = PathPiece::Kind::kMessage;
+    piece.bytes = bytes;
+    piece.is_same_node = path_links_->is_same_node(from, to);
+    add_piece(piece, step, time);
+    book(step);
   }
 
   void book(const StepLinks& step) {
@@ -308,7 +370,8 @@ class Walk {
       for (std::uint32_t node = 0; node < past->on_path().size(); ++node)
         if (const PathSum& sum = past->on_path()[node]; sum.steps > 0)
           operations[std::string(job_.labels_of(rank).name(NodeId(node)))].add(sum);
-    CriticalPath path{shares_of(parts), shares_of(operations), {}, {}, {}, latency_};
+    CriticalPath path{shares_of(parts), shares_of(operations), {}, {}, {}, latency_, {}};
+    for (const auto& [place, piece] : pieces_) path.pieces.push_back(piece);
     for (auto [rank, on_rank] : ranks_) {
       on_rank.rank = rank;
       if (on_rank.time > Duration::zero()) path.ranks.push_back(on_rank);
@@ -340,6 +403,7 @@ class Walk {
   std::vector<std::pair<std::string_view, PathSum>> parts_;  // views of literals, of the job's and the result's names
   std::map<RankId, PathOfRank> ranks_;
   std::map<LinkId, PathOfLink> links_;
+  std::map<decltype(PathPiece{}.place()), PathPiece> pieces_;
   Duration latency_{};
 };
 

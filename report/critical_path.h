@@ -11,12 +11,17 @@
 // the first in the program.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "core/collective_kind.h"
+#include "core/ids.h"
 #include "core/units.h"
 #include "report/operation_log.h"
 #include "report/path_links.h"
@@ -49,6 +54,29 @@ struct PathOfClass {
   Duration waiting{};
 };
 
+// Steps of the path that rest on the same figures, all together.
+struct PathPiece {
+  // kCompute, kSlowed, kLaunch: of the programs with one graph; kSlowed: by communication beside them; kLaunch: by the
+  // host. kHost, kMemory, kCopies: the host's own work, remote memory, copies from and to the host. kOther: waits for
+  // what is not known.
+  enum class Kind : std::uint8_t { kCompute, kSlowed, kLaunch, kHost, kMemory, kCopies, kCollective, kMessage, kOther };
+  Kind kind = Kind::kOther;
+  std::uint32_t graph = 0;
+  RankId rank{};             // that runs it, one of them
+  std::uint32_t number = 0;  // kCollective: of a call of the group
+  GroupId group{};           // kCollective: one of those that lie alike
+  CollectiveKind call = CollectiveKind::kAllReduce;
+  Bytes bytes{0};                          // kCollective: of the largest input; kMessage: of one
+  bool is_same_node = true;                // kMessage
+  std::optional<std::uint16_t> slowest{};  // classes of links: of those that need longest, and of those that are shared
+  std::optional<std::uint16_t> shared{};
+  std::size_t steps = 0;
+  Duration time{};
+  Duration moving{}, latency{}, waiting{};  // of `time`, of kCollective and kMessage
+
+  auto place() const { return std::tuple(kind, graph, group, call, bytes, is_same_node, slowest, shared); }
+};
+
 struct CriticalPath {
   std::vector<PathShare> parts;       // they sum to the finish; largest first, as the others
   std::vector<PathShare> operations;  // by name
@@ -56,6 +84,7 @@ struct CriticalPath {
   std::vector<PathOfLink> links;          // by LinkId; none without PathLinks
   std::vector<PathOfClass> link_classes;  // in the order of the fabric
   Duration latency{};                     // of steps that moved over links
+  std::vector<PathPiece> pieces;          // none without PathLinks; they sum to the finish
 };
 
 // `acting`: by rank, whose operations the log has for it. `result` is of the same run. `links` may be null.

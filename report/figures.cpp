@@ -11,7 +11,6 @@
 #include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
-#include "network/fabric/link_names.h"
 
 namespace orrery::report {
 namespace {
@@ -350,21 +349,6 @@ constexpr std::array<std::string_view, 10> kUnitNames = {"s",        "days",    
 // Names of directions, by Better.
 constexpr std::array<std::string_view, 3> kBetter = {"", "less", "more"};
 
-LinkShares shares_of(const std::vector<LinkClassUse>& classes) {
-  LinkShares links;
-  for (const LinkClassUse& use : classes) {
-    const std::string name = network::without_direction(use.name);
-    const auto known = std::ranges::find(links, name, &LinkShares::value_type::first);
-    if (known != links.end())
-      known->second = std::max(known->second, use.most);
-    else
-      links.emplace_back(name, use.most);
-  }
-  std::erase_if(links, [](const auto& link) { return link.second <= 0; });
-  std::ranges::stable_sort(links, std::ranges::greater{}, &LinkShares::value_type::second);
-  return links;
-}
-
 std::string number_text(FigureUnit unit, double number) {
   switch (unit) {
     case kSeconds:
@@ -393,26 +377,6 @@ std::string number_text(FigureUnit unit, double number) {
 
 std::string Figure::full_path() const {
   return path.empty() ? std::string() : fmt::format("{}{}", kPlaces[static_cast<std::size_t>(group)], path);
-}
-
-FigureSource figure_source(const Result& result) {
-  FigureSource source{iteration_time(result),
-                      result.training ? &*result.training : nullptr,
-                      result.call ? &*result.call : nullptr,
-                      result.product ? &*result.product : nullptr,
-                      mean_parts(result),
-                      shares_of(result.links),
-                      mean_host_pace(result)};
-  for (Part& part : source.parts) part.seconds /= static_cast<double>(result.iterations);
-  source.host_pace /= static_cast<double>(result.iterations);
-  return source;
-}
-
-std::optional<Bound> bound_of(const FigureSource& source) {
-  if (source.parts.empty() || source.iteration == Duration::zero()) return std::nullopt;
-  const Part& largest = source.parts.front();
-  if (source.host_pace > largest.seconds) return Bound{"host", source.host_pace};
-  return Bound{short_name(largest), largest.seconds};
 }
 
 std::span<const Figure> figures() { return kFigures; }

@@ -51,6 +51,11 @@ std::span<const ClassBytes> PathLinks::bytes_of_call(GroupId group, std::uint32_
   return demand_of(group, call).by_class;
 }
 
+bool PathLinks::is_same_node(RankId one, RankId other) const {
+  const auto node = [&](RankId rank) { return network::node_of(fabric_, placement_[index_of(rank)]); };
+  return node(one) == node(other);
+}
+
 std::vector<ClassBytes> PathLinks::bytes_of_message(RankId from, RankId to, Bytes bytes) const {
   std::vector<LinkId> route;
   const DeviceId sender = placement_[index_of(from)], receiver = placement_[index_of(to)];

@@ -49,6 +49,10 @@ class PathLinks {
 
   const network::Fabric& fabric() const { return fabric_; }
   const workload::Matching& matching() const { return matching_; }
+  system::CollectivePlans& plans() const { return plans_; }
+  // One of the groups that lie as this one and make the same calls.
+  GroupId model_of(GroupId group) const { return plans_.model_of(group); }
+  bool is_same_node(RankId one, RankId other) const;
   // Links of a communicator's call that moved for `time`.
   StepLinks of_call(GroupId group, std::uint32_t call, Duration time);
   // Links of a message that was on its way for `time`.

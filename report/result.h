@@ -18,6 +18,7 @@
 #include "network/fabric/fabric.h"
 #include "network/network.h"
 #include "report/breakdown.h"
+#include "report/evidence/evidence.h"
 #include "report/operation_log.h"
 #include "system/simulation.h"
 #include "workload/graph/job.h"
@@ -87,6 +88,7 @@ struct TrainingFigures {
   double tokens_per_s_per_gpu = 0;  // samples where the model has no tokens
   bool has_tokens = true;
   std::string job;              // its model, software and kind of attention
+  std::string plan;             // its degrees and micro-batches, and which of them nobody gave
   RankId fullest{};             // rank that needs most memory
   workload::MemoryNeed memory;  // its
   std::vector<StageMemory> stages;
@@ -227,6 +229,7 @@ struct Result {
   bool balanced_in_vain = false;            // system::CollectivePlans::balanced_in_vain()
   std::vector<PathShare> path;              // parts of the critical path, largest first; none if nobody asked for it
   std::vector<Culprit> culprits;            // likewise; those that cost most first
+  Evidence evidence;                        // likewise, of the figures that the path rests on
   std::uint32_t link_classes = 0;           // told apart in simulating
   bool folded = false;
   std::string folding;                      // how many classes and what told them apart, or why the job was not folded

@@ -253,6 +253,7 @@ Json to_json(const Result& result, bool deterministic) {
   if (result.busiest_link)
     document["busiest_link"] = {{"name", result.busiest_link->name}, {"busy", result.busiest_link->busy}};
   if (!result.path.empty()) document["culprits"] = culprits_json(result.culprits);
+  if (!result.evidence.empty()) document["evidence"] = to_json(result.evidence, false);
   Json warnings = Json::array();
   for (const Problem& warning : result.warnings) warnings.push_back(warning_text(warning, result));
   document["warnings"] = std::move(warnings);

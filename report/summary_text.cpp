@@ -12,6 +12,8 @@
 #include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
+#include "core/whole_memory.h"
+#include "report/evidence/sources_text.h"
 #include "report/figures.h"
 #include "report/parts.h"
 #include "report/result.h"
@@ -128,7 +130,7 @@ std::string pace_text(const TrainingFigures& figures, std::uint32_t devices) {
 
 // Line with the figures by which a training job is judged, and its memory.
 std::string training_text(const TrainingFigures& figures, std::uint32_t devices) {
-  std::string text = fmt::format("{}   ({})\n", pace_text(figures, devices), figures.job);
+  std::string text = fmt::format("{}   ({})\n{}\n", pace_text(figures, devices), figures.job, figures.plan);
   if (!figures.ages.empty()) text += ages_text(figures.ages);
   if (figures.run) text += run_text(*figures.run, figures.has_tokens);
   std::vector<std::string> parts;
@@ -283,7 +285,7 @@ std::string path_text(const Result& result) {
       fmt::format("critical path {}: {}\n", rounded(result.finish.time_since_epoch()), fmt::join(parts, ", "));
   for (const Culprit& culprit : result.culprits)
     text += fmt::format("held up by {}: {} ({} of the path)\n", culprit.name, culprit.why, rounded(culprit.time));
-  return text;
+  return text + evidence_line(result.evidence);
 }
 
 // Lines that are wider than the screen go on in the next, indented by two.
@@ -302,15 +304,19 @@ std::string folded_to_screen(std::string_view text) {
 std::string training_lines(const TrainingFigures& figures, std::uint32_t devices) {
   std::string text = pace_text(figures, devices) + "\n";
   if (figures.run) text += run_text(*figures.run, figures.has_tokens);
-  return text + fmt::format("memory {} of {} on rank {}, the fullest; with libraries about {}\n",
+  const Bytes whole = whole_memory(figures.capacity), in_use = figures.memory.in_use();
+  const std::string of = in_use > figures.capacity && whole > figures.capacity
+                             ? fmt::format(" of {}, as data sheets say GB of GiB", rounded(whole))
+                             : "";
+  return text + fmt::format("memory {} of {} on rank {}, the fullest; with libraries about {}{}\n",
                             rounded(figures.memory.total()), rounded(figures.capacity), index_of(figures.fullest),
-                            rounded(figures.memory.in_use()));
+                            rounded(in_use), of);
 }
 
 // The ranks that compute longest, one line for those alike; what else they do in three columns. From two to five of
 // them, as a screen of 24 lines holds below `above` lines.
 std::string slowest_ranks_text(const Result& result, std::size_t above) {
-  constexpr std::size_t kMostRows = 5, kLeastRows = 2, kAround = 6,
+  constexpr std::size_t kMostRows = 5, kLeastRows = 2, kAround = 4,
                         kLines = 24;  // headings, blank lines and hints around
   const std::size_t most = std::clamp(kLines - std::min(kLines, above + kAround), kLeastRows, kMostRows);
   const std::vector<RankRow> all = rank_rows(result);
@@ -398,7 +404,7 @@ std::string summary_text(const Result& result) {
       fmt::format("{} on {} {}; {} network{}\n", counted(ranks, "rank"), counted(result.devices, "device"),
                   printable(result.device), result.network_model, result.library.empty() ? "" : ", " + result.library);
   text += packed_text(result);
-  if (result.training) text += result.training->job + "\n";
+  if (result.training) text += fmt::format("{}\n{}\n", result.training->job, result.training->plan);
   if (result.call) text += call_text(*result.call);
   if (result.product) text += product_text(*result.product);
   if (result.iterations > 1)
@@ -411,8 +417,7 @@ std::string summary_text(const Result& result) {
   if (!result.jobs.empty()) text += jobs_text(result);
   const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
   return text + "\n" + slowest_ranks_text(result, lines) +
-         "\n--details: all parts, ranks and links; --critical-path: what to speed up;\n"
-         "orrery explain: what more bandwidth or compute would help\n";
+         "--details: all parts, ranks, links; --critical-path, orrery explain: what helps\n";
 }
 
 std::string details_text(const Result& result) {
@@ -448,6 +453,28 @@ std::string details_text(const Result& result) {
   text += fmt::format("\n{}\n{}", parts_text(parts, whole), ranks_text(result));
   if (result.training && !result.training->kernels.empty()) text += kernels_text(*result.training);
   if (!result.links.empty()) text += fmt::format("\n{}", links_text(result.links));
+  return text;
+}
+
+std::string sources_text(const Evidence& evidence) {
+  const double whole = seconds(evidence.all());
+  const std::string shares = shares_text(evidence);
+  std::string text =
+      shares.empty() ? "" : fmt::format("of {} of the critical path: {}\n", rounded(evidence.all()), shares);
+  for (const EvidenceKind kind : {EvidenceKind::kAssumed, EvidenceKind::kGiven, EvidenceKind::kSourced,
+                                  EvidenceKind::kFitted, EvidenceKind::kMeasured}) {
+    std::vector<const EvidenceFigure*> figures;
+    for (const EvidenceFigure& figure : evidence.figures)
+      if (figure.kind == kind) figures.push_back(&figure);
+    if (figures.empty()) continue;
+    std::ranges::stable_sort(figures, std::ranges::greater{}, &EvidenceFigure::time);
+    Table table({fmt::format("{}", name_of(kind)), "value"}, {"of the time"}, {"where", "source"});
+    for (const EvidenceFigure* figure : figures)
+      table.row({figure->key, figure->value,
+                 figure->time == Duration::zero() || whole == 0 ? "-" : percent(seconds(figure->time) / whole, 1),
+                 place_text(*figure), figure->source.empty() ? "-" : figure->source});
+    text += (text.empty() ? "" : "\n") + table.text();
+  }
   return text;
 }
 

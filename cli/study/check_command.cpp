@@ -16,8 +16,8 @@
 #include "core/files/input_files.h"
 #include "core/in_parallel.h"
 #include "core/version.h"
-#include "experiment/check.h"
 #include "experiment/file_kinds.h"
+#include "experiment/runs/check.h"
 #include "report/table.h"
 #include "study/sweep/lines.h"
 #include "study/sweep/sweep.h"
@@ -40,6 +40,7 @@ struct Verdict {
   int exit_code = kDone;
   std::string report{};  // of what cannot be said problem by problem
   std::vector<experiment::DefaultedKey> defaults{};
+  std::vector<report::EvidenceFigure> assumptions{};
   std::string job{};  // of an experiment
 };
 
@@ -95,6 +96,16 @@ std::string defaults_text(const std::string& file, const Verdict& verdict) {
   return table.text();
 }
 
+// Choices of the software, as far as a launch script may have them otherwise.
+std::string assumptions_text(const Verdict& verdict) {
+  if (verdict.assumptions.empty()) return {};
+  report::Table table({"the software does", "value", "which is"}, {}, {"by"});
+  for (const report::EvidenceFigure& figure : verdict.assumptions)
+    table.row({printable(figure.key), printable(figure.value, 40), std::string(name_of(figure.kind)),
+               report::place_text(figure)});
+  return table.text() + "  --set KEY=VALUE changes one; orrery run --sources has where figures are from\n";
+}
+
 Verdict check_config_file(const std::string& file, const Session& session) {
   Verdict verdict{"configuration"};
   Diagnostics diagnostics;
@@ -102,6 +113,7 @@ Verdict check_config_file(const std::string& file, const Session& session) {
     experiment::CheckedConfig checked = check_as_told(file, session, diagnostics);
     verdict.kind = checked.kind;
     verdict.defaults = std::move(checked.defaults);
+    verdict.assumptions = std::move(checked.assumptions);
     verdict.job = std::move(checked.job);
     verdict.problems.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   } catch (const InputError& error) {  // has all errors
@@ -131,7 +143,7 @@ std::string text_of(const std::string& file, const Verdict& verdict) {
   if (verdict.exit_code == kDone)
     text +=
         fmt::format("{}: ok ({}){}{}\n", printable(file), verdict.kind, verdict.job.empty() ? "" : ": ", verdict.job) +
-        defaults_text(file, verdict);
+        defaults_text(file, verdict) + assumptions_text(verdict);
   return text;
 }
 
@@ -142,6 +154,13 @@ nlohmann::ordered_json document_of(const std::string& file, const Verdict& verdi
       {"file", file}, {"kind", verdict.kind}, {"exit_code", verdict.exit_code}, {"problems", std::move(problems)}};
   for (const experiment::DefaultedKey& key : verdict.defaults)
     document["defaults"].push_back({{"key", key.path}, {"value", key.value}, {"from", key.from}, {"file", key.file}});
+  for (const report::EvidenceFigure& figure : verdict.assumptions)
+    document["assumptions"].push_back({{"key", figure.key},
+                                       {"value", figure.value},
+                                       {"kind", name_of(figure.kind)},
+                                       {"file", figure.where.file},
+                                       {"line", figure.where.line},
+                                       {"default", figure.is_default}});
   return document;
 }
 

@@ -19,11 +19,18 @@
 #include "core/config/quantity_text.h"
 #include "core/files/input_files.h"
 #include "core/files/read_file.h"
+#include "core/files/xml.h"
 #include "experiment/recorded_run.h"
 #include "experiment/sections.h"
 #include "network/config/cluster.h"
+#include "network/config/matrix.h"
 #include "network/fabric/measures.h"
 #include "network/fabric/summary.h"
+#include "network/import/imported_node.h"
+#include "network/import/nccl_graphs.h"
+#include "network/import/nccl_topology.h"
+#include "network/import/rocm_topology.h"
+#include "network/import/simai_topology.h"
 #include "report/table.h"
 
 namespace orrery::cli {
@@ -156,6 +163,25 @@ std::optional<ConfigValue> machine_of_job(const std::string& file, const ConfigF
   return root;
 }
 
+struct ReadFabric {
+  std::optional<network::Fabric> fabric;  // is there
+  std::vector<system::DeviceSpec> devices;
+};
+
+// Fabric of a configuration with `cluster`; throws its errors.
+ReadFabric read_fabric(ConfigValue& root, const ConfigFiles& files, Diagnostics& diagnostics) {
+  ConfigContext context(files, diagnostics);
+  ReadFabric read;
+  collectives::NcclConstantList measured;
+  read_config(root, context, [&](Section& section) {
+    network::Routing routing;
+    section.section("network", "of an experiment", [&](Section& network) { routing = network::read_routing(network); });
+    read.fabric = network::read_cluster(section, experiment::cluster_parts(read.devices, measured), routing);
+  });
+  diagnostics.throw_if_errors();
+  return read;
+}
+
 void show(const ClusterOptions& options, const Session& session) {
   note_input(options.cluster);
   session.outputs.check();
@@ -172,16 +198,7 @@ void show(const ClusterOptions& options, const Session& session) {
   }
   for (const std::string& setting : session.settings) apply_setting(root, setting, session.files, diagnostics);
   diagnostics.throw_if_errors();
-  ConfigContext context(session.files, diagnostics);
-  std::optional<network::Fabric> fabric;
-  std::vector<system::DeviceSpec> devices;
-  collectives::NcclConstantList measured;
-  read_config(root, context, [&](Section& section) {
-    network::Routing routing;
-    section.section("network", "of an experiment", [&](Section& network) { routing = network::read_routing(network); });
-    fabric = network::read_cluster(section, experiment::cluster_parts(devices, measured), routing);
-  });
-  diagnostics.throw_if_errors();
+  const auto [fabric, devices] = read_fabric(root, session.files, diagnostics);
   print_warnings(diagnostics.problems());
   const std::string types = devices.size() > 1 ? system::devices_text(devices, fabric->devices_of_types()) : "";
   if (!options.dot)
@@ -194,15 +211,149 @@ void show(const ClusterOptions& options, const Session& session) {
 }
 
 struct ImportOptions {
-  std::string network;
-  std::string device = "a100-sxm-80gb";
+  std::vector<std::string> files;
+  std::string device;  // empty: as the file implies
 };
 
-void import_cluster(const ImportOptions& options) {
+constexpr std::string_view kImportHint =
+    "known are: NCCL's and RCCL's topology (NCCL_TOPO_DUMP_FILE) and graphs (NCCL_GRAPH_DUMP_FILE), `nvidia-smi topo "
+    "-m`, `rocm-smi --showtopo`, `amd-smi topology`, SimAI's topology, ASTRA-sim's network";
+
+// Nodes and decisions of NCCL that were read from several files.
+struct ImportedParts {
+  std::vector<network::ImportedNode> nodes;
+  std::vector<network::NcclGraph> graphs;
+  std::string graphs_file;
+};
+
+void add_xml(const std::string& file, const std::string& text, const std::string& device, ImportedParts& parts) {
+  const XmlDocument document(file, text, std::string(kImportHint));
+  document.refuse_second_root("document");
+  const std::string name = XmlDocument::name_of(document.root());
+  if (name == "system") return parts.nodes.push_back(network::read_nccl_topology(document, device));
+  if (name != "graphs")
+    document.refuse(document.root(), fmt::format("the document is a <{}>, and no <system> or <graphs>", name),
+                    std::string(kImportHint));
+  if (!parts.graphs.empty())
+    document.refuse(document.root(), "the graphs of a second communicator", "give those of one");
+  parts.graphs = network::read_nccl_graphs(document);
+  parts.graphs_file = file;
+}
+
+void check_parts(const ImportOptions& options, const ImportedParts& parts) {
+  if (parts.nodes.empty())
+    throw InputError({parts.graphs_file}, "graphs are what NCCL decided, and say nothing of what joins the GPUs",
+                     "give the topology, too: orrery cluster import system.xml graphs.xml");
+  const network::ImportedNode& first = parts.nodes.front();
+  for (const network::ImportedNode& node : parts.nodes)
+    if (!network::is_alike(first, node) && node.devices == first.devices && (!first.fabric || !node.fabric))
+      throw InputError(
+          {options.files.front()}, "its node and those of the other files are not joined alike",
+          "nodes of one cluster differ in their devices only, or have all their GPUs on NVSwitches: import "
+          "each kind for itself");
+  for (std::size_t i = 1; i < parts.nodes.size(); ++i)
+    if (parts.nodes[i].devices != parts.nodes.front().devices)
+      throw InputError({options.files.front()},
+                       fmt::format("a node of {} GPUs, and node {} has {}", parts.nodes.front().devices, i + 1,
+                                   parts.nodes[i].devices),
+                       "nodes of one cluster have as many GPUs: import each kind for itself");
+}
+
+// Fabric of a cluster that was imported, which says what of it cannot be.
+network::Fabric fabric_of(const std::string& text, const Session& session) {
+  Diagnostics diagnostics;
+  const Location where{"the imported cluster"};
+  ConfigValue root{ConfigValue::Kind::kMap, where, {}, {}, {}};
+  root.entries.push_back({"cluster", where, parse_config(text, where.file, diagnostics)});
+  diagnostics.throw_if_errors();
+  return *read_fabric(root, session.files, diagnostics).fabric;
+}
+
+// GB/s that a GPU has to the others of its node, as messages get it.
+double node_rate(const network::Fabric& fabric) {
+  const bool is_nvlink = fabric.interconnect().within == NodeLinkKind::kNvlink;
+  double rate = 0;
+  for (const network::LinkKind& kind : network::summarise(fabric).links)
+    if (kind.from == "gpu" && fabric.link_classes()[kind.link.link_class] == (is_nvlink ? "nvlink" : "pcie"))
+      rate += static_cast<double>(kind.count) * static_cast<double>((kind.link.nominal * kind.link.efficiency).count());
+  return rate / fabric.device_count() / 1e9;
+}
+
+// NCCL's decisions beside what the cluster has, as comments.
+std::string graphs_text(const ImportedParts& parts, const network::Fabric& fabric) {
+  if (parts.graphs.empty()) return {};
+  const double rate = node_rate(fabric);
+  std::string text =
+      fmt::format("# NCCL's graphs {}; a GPU has {:.6g} GB/s to its node here\n", printable(parts.graphs_file), rate);
+  for (const network::NcclGraph& graph : parts.graphs) {
+    text += "#   " + network::text_of(graph);
+    if (graph.name == "ring" && graph.channels > 0 && rate > 0)
+      text += fmt::format(", {:.3g} of that", graph.channels * graph.within / rate);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string parts_text(const ImportOptions& options, const ImportedParts& parts, const Session& session) {
+  check_parts(options, parts);
+  const std::string text = network::cluster_text(parts.nodes, network::nccl_lines(parts.graphs));
+  return graphs_text(parts, fabric_of(text, session)) + text;
+}
+
+// Node whose matrix stays in its file.
+std::string matrix_text(const std::string& file, const std::string& text, const std::string& device) {
+  Diagnostics diagnostics;
+  const network::TopologyMatrix matrix = network::parse_topology_matrix(text, file, diagnostics);
+  diagnostics.throw_if_errors();
+  if (device.empty())
+    throw InputError({file}, "a matrix does not say what the GPUs are", "name them: --device h100-sxm");
+  std::string node = fmt::format(
+      "# From `nvidia-smi topo -m` in {}\nnode:\n  device: {}\n  devices: {}\n  topology_matrix: {}\n", printable(file),
+      device, matrix.devices, nlohmann::json(std::filesystem::absolute(file).string()).dump());
+  if (matrix.nics == 0) return node;
+  return node +
+         fmt::format(
+             "  nics: {{count: {}, bandwidth: 400 Gb/s}}  # assumed: the matrix does not say how fast\n"
+             "  assumed: [nics.bandwidth]\n"
+             "scale_out: {{topology: switch, network: infiniband, latency: 600 ns}}  # assumed: one ideal switch\n"
+             "assumed: [scale_out.network, scale_out.latency]\n",
+             matrix.nics);
+}
+
+std::string astra_text(const std::string& file, const std::string& device) {
   std::vector<Problem> warnings;
-  const astra::NetworkFile network = astra::read_network(options.network, warnings);
+  const astra::NetworkFile network = astra::read_network(file, warnings);
   print_warnings(warnings);
-  print_text(astra::cluster_text(network, options.device));
+  return astra::cluster_text(network, device.empty() ? "a100-sxm-80gb" : device);
+}
+
+// Text of a cluster that one file alone describes; nothing where several may.
+std::optional<std::string> lone_text(const std::string& file, const std::string& text, const std::string& device) {
+  if (network::is_simai_topology(text)) return network::simai_cluster_text(text, file, device);
+  if (text.find("GPU0") != std::string::npos) return matrix_text(file, text, device);
+  return astra_text(file, device);
+}
+
+void import_cluster(const ImportOptions& options, const Session& session) {
+  constexpr std::size_t kMostImported = std::size_t{64} << 20;
+  ImportedParts parts;
+  std::string text;
+  for (const std::string& file : options.files) {
+    const std::string read = read_text(file, {.most = kMostImported, .what = "a topology"});
+    const std::size_t first = read.find_first_not_of(" \t\r\n");
+    if (first != std::string::npos && read[first] == '<') {
+      add_xml(file, read, options.device, parts);
+    } else if (network::is_rocm_topology(read)) {
+      parts.nodes.push_back(network::read_rocm_topology(read, file, options.device));
+    } else if (options.files.size() > 1) {
+      throw InputError({file}, "several files are topologies and graphs of NCCL, or outputs of rocm-smi",
+                       std::string(kImportHint));
+    } else {
+      text = *lone_text(file, read, options.device);
+      fabric_of(text, session);
+    }
+  }
+  print_text(text.empty() ? parts_text(options, parts, session) : text);
 }
 
 }  // namespace
@@ -228,14 +379,22 @@ void add_cluster_command(CLI::App& app, Session& session) {
   command.callback([&] { show(options, session); });
 
   ImportOptions& imported = session.keep<ImportOptions>();
-  CLI::App& import = add_command(cluster, "import", "Print ASTRA-sim's network file as a cluster",
-                                 {"orrery cluster import network.yml > cluster.yaml"});
-  import.add_option("network", imported.network, "A network of ASTRA-sim's analytical backends")
+  CLI::App& import =
+      add_command(cluster, "import", "Print the file of another tool as a cluster",
+                  {"orrery cluster import system.xml > cluster.yaml", "orrery cluster import system.xml graphs.xml",
+                   "orrery cluster import showtopo.txt --device mi300x",
+                   "orrery cluster import network.yml --device a100-sxm-80gb"});
+  import
+      .add_option("files", imported.files,
+                  "NCCL's dumps of topology and graphs, output of rocm-smi, amd-smi or nvidia-smi, SimAI's or "
+                  "ASTRA-sim's network")
       ->type_name("FILE")
       ->required();
-  import.add_option("--device", imported.device, "The device, of which the file says nothing (default: a100-sxm-80gb)")
+  import
+      .add_option("--device", imported.device,
+                  "The device (default: as the file implies; a100-sxm-80gb for ASTRA-sim's)")
       ->type_name("NAME");
-  import.callback([&] { import_cluster(imported);
+  import.callback([&] { import_cluster(imported, session);
 });
 }  // namespace orrery::cli
 

@@ -30,6 +30,7 @@
 #include "report/figures.h"
 #include "report/table.h"
 #include "study/benchmark/study.h"
+#include "study/calibrate/machine/stages.h"
 #include "study/compare/compare.h"
 #include "study/explain/explain.h"
 #include "study/goodput/study.h"
@@ -241,7 +242,8 @@ Listing figure_list() {
 std::vector<report::Document> documents() {
   return {report::result_document(),    study::sweep_document(),       study::search_document(),
           study::comparison_document(), study::explanation_document(), study::collective_document(),
-          study::seeds_document(),      study::goodput_document(),     report::error_document()};
+          study::seeds_document(),      study::goodput_document(),     study::calibration_document(),
+          report::error_document()};
 }
 
 // A text that is its own form, and the same as data.

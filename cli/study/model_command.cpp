@@ -10,14 +10,17 @@
 
 #include <fmt/format.h>
 
+#include "cli/launcher_flags.h"
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/study/shipped.h"
 #include "core/config/number_text.h"
+#include "core/config/other_names.h"
 #include "core/config/quantity_text.h"
 #include "core/files/input_files.h"
 #include "core/files/read_file.h"
 #include "core/machine_kind.h"
+#include "experiment/experiment.h"
 #include "experiment/recorded_run.h"
 #include "report/table.h"
 #include "workload/training/layers/model_layers.h"
@@ -154,11 +157,12 @@ std::vector<Degree> degrees_of(const PlanText& plan, const Location& origin) {
   std::vector<Degree> degrees;
   for (const std::string& text : comma_separated(plan)) {
     const std::size_t equals = text.find('=');
-    const Degree degree{without_blanks(text.substr(0, equals)),
+    Degree degree{without_blanks(text.substr(0, equals)),
                         equals == std::string::npos ? "" : without_blanks(text.substr(equals + 1))};
     if (degree.key.empty() || degree.value.empty())
       throw InputError(origin, fmt::format("'{}' is no degree", printable(text, 40)),
                        "write KEY=VALUE,KEY=VALUE with keys of workload.parallel: tensor=8,pipeline=4");
+    degree.key = split_key_path(plain_path("workload.parallel." + degree.key)).back();
     if (std::ranges::find(degrees, degree.key, &Degree::key) != degrees.end())
       throw InputError(origin, fmt::format("'{}' is given twice", printable(degree.key, 40)), "leave one of them out");
     if (degree.value == "rest")
@@ -169,8 +173,11 @@ std::vector<Degree> degrees_of(const PlanText& plan, const Location& origin) {
   return degrees;
 }
 
-workload::TrainingSpec training_of(const ShownModel& model, const PlanText& plan, const ConfigFiles& files) {
-  Diagnostics diagnostics;
+// Micro-batches of each replica for each stage: the pipeline is full.
+constexpr std::int64_t kMicroBatches = 4;
+
+// An experiment's tree with the job alone, whose batch is one sequence.
+ConfigValue job_of(const ShownModel& model, const PlanText& plan, const ConfigFiles& files, Diagnostics& diagnostics) {
   ConfigValue root{ConfigValue::Kind::kMap, {}, {}, {}, {}};
   set_value(root, "workload.model", model.value, files, diagnostics);
   set_value(root, "workload.batch.global", parse_option("1", "", diagnostics), files, diagnostics);
@@ -179,20 +186,40 @@ workload::TrainingSpec training_of(const ShownModel& model, const PlanText& plan
     set_value(root, "workload.parallel." + degree.key, parse_option(degree.value, origin, diagnostics), files,
               diagnostics);
   diagnostics.throw_if_errors();
+  return root;
+}
+
+workload::TrainingSpec training_of(const ShownModel& model, const PlanText& plan, const ConfigFiles& files) {
+  Diagnostics diagnostics;
+  ConfigValue root = job_of(model, plan, files, diagnostics);
   ConfigContext context(files, diagnostics);
   workload::TrainingSpec training;
   read_config(root, context, [&](Section& section) {
     section.required_section("workload", "the job", [&](Section& s) {
-      training = workload::read_training(s, Architecture::kHopper, 1);
+      training = workload::read_training(s, {Architecture::kHopper});
       s.know("precision");
     });
   });
   diagnostics.throw_if_errors();
-  constexpr std::int64_t kMicroBatches = 4;  // for each stage: the pipeline is full
   training.global_batch = training.parallel.data() * training.parallel.pipeline() * kMicroBatches;
   workload::check_training(training, training.parallel.ranks(), diagnostics);
   diagnostics.throw_if_errors();
   return training;
+}
+
+// The job on as many nodes as it needs, of the architecture that its figures are for.
+experiment::Experiment experiment_of(const ShownModel& model, const PlanText& plan, const ConfigFiles& files) {
+  const workload::TrainingSpec training = training_of(model, plan, files);
+  Diagnostics diagnostics;
+  ConfigValue root = job_of(model, plan, files, diagnostics);
+  constexpr std::int64_t kNode = 8;  // devices
+  const auto set = [&](std::string_view key, const std::string& value) {
+    set_value(root, key, parse_option(value, "", diagnostics), files, diagnostics);
+  };
+  set("cluster", "dgx-h100");
+  set("nodes", std::to_string((training.parallel.ranks() + kNode - 1) / kNode));
+  set("workload.batch.global", std::to_string(training.global_batch));
+  return experiment::read_experiment("--parallel", std::move(root), files, diagnostics);
 }
 
 // Memory of the rank that needs most.
@@ -316,6 +343,7 @@ ModelShape shape_of(const workload::ModelSpec& model) {
 void add_model_command(CLI::App& app, Session& session) {
   auto& name = session.keep<std::string>();
   auto& plans = session.keep<std::vector<std::string>>();
+  auto& flags = session.keep<LauncherFlags>();
   CLI::App& model = add_command(app, "model", {});
   model.require_subcommand(1);
   CLI::App& show =
@@ -329,11 +357,19 @@ void add_model_command(CLI::App& app, Session& session) {
       ->type_name("PLAN")
       ->expected(1)
       ->take_all();
+  add_launcher_flags(show, flags, "the plan of --parallel");
+  show.get_option("--launcher-flags")->needs(show.get_option("--parallel"));
   add_outputs(show, session);
   show.callback([&] {
     note_input(name);
     session.outputs.check();
-    session.outputs.give(model_answer(read_shown(name, session.files), plans, session.files));
+    flags.check(session.outputs);
+    if (flags.wanted() && plans.size() > 1)
+      throw InputError({"--launcher-flags"}, "is of one plan, and several are given", "leave the others out");
+    const ShownModel shown = read_shown(name, session.files);
+    Answer answer = model_answer(shown, plans, session.files);
+    if (flags.wanted()) add_flags(flags, flags.of(experiment_of(shown, plans.front(), session.files)), answer);
+    session.outputs.give(answer);
   });
 }
 

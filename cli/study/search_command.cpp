@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "cli/launcher_flags.h"
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/study/points.h"
@@ -38,6 +39,7 @@ struct SearchCommandOptions {
   bool rank = false;
   std::size_t budget = 0;
   std::string write;
+  LauncherFlags flags;
   PointOptions points;
   const CLI::Option* nodes = nullptr;
 };
@@ -119,14 +121,14 @@ study::SearchRequest request_of(const SearchCommandOptions& options, SearchSpace
   return request;
 }
 
-// The experiment with the best plan, as `run` takes it: resolved, so that it may stand in any folder.
-void write_best(const std::string& file, const study::SizedSearch& best, const std::string& experiment,
-                const Session& session) {
+// The experiment with the best plan.
+experiment::Experiment best_experiment(const study::SizedSearch& best, const std::string& experiment,
+                                       const Session& session) {
   std::vector<std::string> settings = best.settings;
   const std::vector<std::string>& plan = best.search->settings.front();
   settings.insert(settings.end(), plan.begin(), plan.end());
   Diagnostics diagnostics;
-  write_file(file, yaml_text(experiment::load_experiment(experiment, settings, session.files, diagnostics).resolved));
+  return experiment::load_experiment(experiment, settings, session.files, diagnostics);
 }
 
 std::vector<study::SizedSearch> search_space(const study::SearchRequest& request, const SearchSpace& space,
@@ -148,8 +150,12 @@ void give(const SearchCommandOptions& options, const SearchSpace& space, std::sp
                                       : Answer{study::sizes_text(sizes), study::sizes_json(sizes)};
   if (session.outputs.wants_page())
     answer.page = page_of(fmt::format("orrery search {}", options.experiment), "search", answer.document);
-  if (!options.write.empty() && sizes.front().has_best())
-    write_best(options.write, sizes.front(), options.experiment, session);
+  if (sizes.front().has_best() && (!options.write.empty() || options.flags.wanted())) {
+    const experiment::Experiment best = best_experiment(sizes.front(), options.experiment, session);
+    // Resolves it as `run` does, so that it may stand in any folder.
+    if (!options.write.empty()) write_file(options.write, yaml_text(best.resolved));
+    if (options.flags.wanted()) add_flags(options.flags, options.flags.of(best), answer);
+  }
   session.outputs.give(answer);
 }
 
@@ -160,6 +166,8 @@ int search(const SearchCommandOptions& options, const Session& session) {
   note_input(options.experiment);
   session.outputs.check({}, FolderUse::kShared);
   check_file("--write", options.write);
+  options.flags.check(session.outputs);
+  refuse_same_file({"--write", options.write}, {"--launcher-flags", options.flags.file()});
   refuse_same_file({"--write", options.write}, {"--json", session.outputs.json});
   refuse_same_file({"--write", options.write}, {"--html", session.outputs.html});
   if (!session.outputs.out.empty())
@@ -239,7 +247,8 @@ void add_search_command(CLI::App& app, Session& session) {
       ->check(CLI::Range(1, 1'000'000'000));
   command.add_option("--write", options.write, "Write the experiment with the best plan to this file")
       ->type_name("FILE");
-  add_points(command, options.points, "plans", {"--write"});
+  add_launcher_flags(command, options.flags, "the best plan");
+  add_points(command, options.points, "plans", {"--write", "--launcher-flags"});
   add_outputs(command, session, "summary.txt and result.json");
   add_html(command, session, "all plans as a page");
   for (const char* other : {"--all", "--rank"}) command.get_option("--budget")->excludes(command.get_option(other));

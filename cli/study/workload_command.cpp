@@ -14,10 +14,11 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/study/import_launch.h"
 #include "core/files/input_files.h"
 #include "core/files/read_file.h"
-#include "experiment/check.h"
 #include "experiment/job.h"
+#include "experiment/runs/check.h"
 #include "workload/chakra/file.h"
 #include "workload/import/format.h"
 #include "workload/import/goal/goal.h"
@@ -254,12 +255,14 @@ struct ImportOptions {
   bool no_pipeline = false;
   bool symmetric = false;
   bool per_rank = false;
+  LaunchImportOptions launch{};
 };
 
 std::vector<std::string> format_names() {
   std::vector<std::string> names;
   for (const workload::WorkloadFormat format : workload::kAllWorkloadFormats)
     names.emplace_back(workload::name_of(format));
+  for (const std::string_view launcher : experiment::kLauncherNames) names.emplace_back(launcher);
   return names;
 }
 
@@ -273,6 +276,14 @@ std::string beginning_of(const std::string& file) {
   drop_byte_order_mark(file, text);
   if (text.empty()) throw InputError({file}, "is empty", "a workload of another simulator or a profile is expected");
   return text;
+}
+
+// The launcher whose files these are; nothing of other formats.
+std::optional<experiment::Launcher> launcher_of(const ImportOptions& options) {
+  const std::string& file = options.files.front();
+  const std::string beginning = beginning_of(file);
+  if (!options.format.empty()) return experiment::launcher_named(options.format);
+  return experiment::launcher_of(file, beginning);
 }
 
 workload::WorkloadFormat format_of(const ImportOptions& options) {
@@ -324,11 +335,32 @@ void refuse_idle_options(const ImportOptions& options, workload::WorkloadFormat 
   refuse(options.no_pipeline && format != workload::WorkloadFormat::kSimai, "--no-pipeline");
   refuse(options.symmetric && format != workload::WorkloadFormat::kKineto, "--symmetric");
   refuse(options.files.size() > 1 && format != workload::WorkloadFormat::kKineto, "more than one file");
+  const std::string of_launchers = given_launch_option(options.launch);
+  refuse(!of_launchers.empty(), of_launchers.c_str());
+}
+
+// Imports files of launchers, which become an experiment.
+void refuse_trace_options(const ImportOptions& options, experiment::Launcher launcher) {
+  const std::array<std::pair<bool, const char*>, 5> given = {{{options.model_parallel > 0, "--model-parallel"},
+                                                              {options.iterations > 1, "--iterations"},
+                                                              {options.no_pipeline, "--no-pipeline"},
+                                                              {options.symmetric, "--symmetric"},
+                                                              {options.per_rank, "--per-rank"}}};
+  for (const auto& [is_given, name] : given)
+    if (is_given)
+      throw InputError({options.files.front()}, fmt::format("{} has no meaning for {}", name, name_of(launcher)),
+                       "leave it out");
 }
 
 void import(const ImportOptions& options, const Session& session) {
   for (const std::string& file : options.files) note_input(file);
   check_writable(session.outputs.json);
+  if (const std::optional<experiment::Launcher> launcher = launcher_of(options)) {
+    refuse_trace_options(options, *launcher);
+    LaunchImportOptions launch = options.launch;
+    launch.ranks = options.ranks;
+    return import_launch_files(options.files, *launcher, launch, session);
+  }
   const workload::WorkloadFormat format = format_of(options);
   refuse_idle_options(options, format);
   Diagnostics diagnostics;
@@ -389,20 +421,27 @@ void add_generate_command(CLI::App& workload, Session& session) {
 void add_import_command(CLI::App& workload, Session& session) {
   ImportOptions& options = session.keep<ImportOptions>();
   CLI::App& command =
-      add_command(workload, "import", "Write ASTRA-sim 1.0, SimAI, GOAL or PyTorch workloads as Chakra traces",
-                  {"orrery workload import rank0.json rank1.json --out traces",
+      add_command(workload, "import",
+                  "Write a launch script as an experiment; ASTRA-sim 1.0, SimAI, GOAL or PyTorch workloads as traces",
+                  {"orrery workload import launch.sh --cluster dgx-h100 --nodes 8 --out job.yaml",
+                   "orrery workload import rank0.json rank1.json --out traces",
                    "orrery workload import resnet.txt --ranks 8 -o resnet"});
   add_files(command, session, "files", options.files,
-            "The workload; of PyTorch profiles (Kineto) one file per rank, and their execution traces")
+            "The workload; PyTorch profiles of all ranks, with execution traces; launch scripts or configurations")
       .required();
-  add_out(command, session);
+  command
+      .add_option("-o,--out", session.outputs.out, "Folder of rank.<r>.et and groups.json; of launchers the experiment")
+      ->type_name("PATH")
+      ->required();
+  add_json(command, session);
+  add_launch_options(command, options.launch);
   command.add_option("--format", options.format, "Format of the files (default: recognised)")
       ->check(one_of("--format", format_names()));
   const CLI::Validator count = CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 20).description("");
   const auto add_count = [&](const char* name, std::uint32_t& number, const char* about) {
     command.add_option(name, number, about)->type_name("N")->check(count);
   };
-  add_count("--ranks", options.ranks, "astra-text, old simai: number of ranks (default: the file's)");
+  add_count("--ranks", options.ranks, "astra-text, old simai, launchers: number of ranks (default: the file's)");
   add_count("--model-parallel", options.model_parallel, "astra-text hybrids: ranks of a model-parallel group");
   add_count("--iterations", options.iterations, "astra-text, simai: number of training steps (default: 1)");
   command.add_flag("--no-pipeline", options.no_pipeline, "simai: send nothing between pipeline stages, as SimAI does");

@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <span>
@@ -15,6 +12,7 @@
 #include <pugixml.hpp>
 
 #include "collectives/oracle/meaning.h"
+#include "core/files/xml.h"
 #include "core/suggest.h"
 
 namespace orrery::collectives {
@@ -59,78 +57,7 @@ constexpr std::array kStepTypes = {
     StepType{.name = "s", .sends = true, .reads = true},
 };
 
-// The document, and where its elements stand.
-class Document {
- public:
-  Document(std::string file, std::string_view text) : file_(std::move(file)) {
-    for (std::size_t at = 0; at < text.size(); ++at)
-      if (text[at] == '\n') line_ends_.push_back(static_cast<std::ptrdiff_t>(at));
-    const pugi::xml_parse_result result = document_.load_buffer(text.data(), text.size());
-    if (!result)
-      throw InputError(
-          {file_, line_at(result.offset), 0}, fmt::format("invalid XML: {}", result.description()),
-          "an algorithm file is MSCCL's XML, or a set of Chakra traces that --algorithm names by their prefix");
-    for (const pugi::xml_node& node : document_.children())
-      if (node.type() == pugi::node_element && node != root())
-        refuse(node, fmt::format("a second algorithm <{}> after the first", name_of(node)), "one file holds one");
-  }
-
-  const std::string& file() const { return file_; }
-  pugi::xml_node root() const { return document_.document_element(); }
-  int line_of(const pugi::xml_node& node) const { return line_at(node.offset_debug()); }
-
-  [[noreturn]] void refuse(const pugi::xml_node& node, std::string message, std::string hint = {}) const {
-    throw InputError({file_, line_of(node), 0}, std::move(message), std::move(hint));
-  }
-
-  std::string text(const pugi::xml_node& node, const char* key) const {
-    const pugi::xml_attribute attribute = node.attribute(key);
-    if (!attribute) refuse(node, fmt::format("<{}> has no attribute '{}'", name_of(node), key));
-    return attribute.value();
-  }
-
-  std::int64_t number(const pugi::xml_node& node, const char* key, std::int64_t least, std::int64_t most,
-                      std::optional<std::int64_t> fallback = {}) const {
-    if (fallback && !node.attribute(key)) return *fallback;
-    const std::string word = text(node, key);
-    const std::optional<std::int64_t> value = whole_number(word);
-    if (!value || *value < least || *value > most)
-      refuse(node, fmt::format("{}=\"{}\" of <{}>: expected a whole number from {} to {}", key, printable(word, 40),
-                               name_of(node), least, most));
-    return *value;
-  }
-
-  std::uint32_t count(const pugi::xml_node& node, const char* key, std::int64_t least, std::int64_t most,
-                      std::optional<std::int64_t> fallback = {}) const {
-    return static_cast<std::uint32_t>(number(node, key, least, most, fallback));
-  }
-
-  static std::string name_of(const pugi::xml_node& node) { return printable(node.name(), 40); }
-
- private:
-  // Number that MSCCL's parser makes of a word, which is strtol's with any base. What strtol leaves over has to be blank
-  // or the zeros of a fraction ("2.0").
-  static std::optional<std::int64_t> whole_number(const std::string& word) {
-    char* rest = nullptr;
-    errno = 0;
-    const long long value = std::strtoll(word.c_str(), &rest, 0);
-    if (rest == word.c_str() || errno != 0) return {};
-    if (*rest == '.') rest += 1 + std::strspn(rest + 1, "0");
-    rest += std::strspn(rest, " \t\r\n");
-    if (rest != word.c_str() + word.size()) return {};
-    return value;
-  }
-
-  int line_at(std::ptrdiff_t offset) const {
-    return static_cast<int>(std::ranges::lower_bound(line_ends_, offset) - line_ends_.begin()) + 1;
-  }
-
-  std::string file_;
-  std::vector<std::ptrdiff_t> line_ends_;
-  pugi::xml_document document_;
-};
-
-CollectiveKind read_kind(const Document& document) {
+CollectiveKind read_kind(const XmlDocument& document) {
   const std::string given = document.text(document.root(), "coll");
   std::string word;
   for (const char c : given)
@@ -145,12 +72,12 @@ CollectiveKind read_kind(const Document& document) {
 
 class Reader {
  public:
-  explicit Reader(const Document& document) : document_(document) {}
+  explicit Reader(const XmlDocument& document) : document_(document) {}
 
   WrittenCollective read() {
     const pugi::xml_node root = document_.root();
     if (std::string_view(root.name()) != "algo")
-      document_.refuse(root, fmt::format("the document is a <{}>, not an <algo>", Document::name_of(root)),
+      document_.refuse(root, fmt::format("the document is a <{}>, not an <algo>", XmlDocument::name_of(root)),
                        "an algorithm file is MSCCL's XML");
     written_.kind = read_kind(document_);
     written_.ranks = document_.count(root, "ngpus", 1, kMostGpus);
@@ -167,7 +94,7 @@ class Reader {
     std::uint32_t id = 0;
     std::int64_t send = -1;  // peers
     std::int64_t receive = -1;
-    std::int64_t channel = -1;  // checked where a step sends or receives
+    std::int64_t channel = -1;           // checked where a step sends or receives
     std::vector<std::uint32_t> first{};  // action of each step
     std::vector<std::uint32_t> last{};
   };
@@ -408,7 +335,7 @@ class Reader {
     }
   }
 
-  const Document& document_;
+  const XmlDocument& document_;
   WrittenCollective written_;
   std::uint32_t registers_ = 0;  // of any GPU, for sums that are sent and not stored
   std::uint32_t registers_of_gpu_ = 0;
@@ -417,7 +344,9 @@ class Reader {
 }  // namespace
 
 MscclAlgorithm read_msccl(const std::string& file, std::string_view text) {
-  const Document document(file, text);
+  const XmlDocument document(
+      file, text, "an algorithm file is MSCCL's XML, or a set of Chakra traces that --algorithm names by their prefix");
+  document.refuse_second_root("algorithm");
   WrittenCollective written = Reader(document).read();
   return {document.root().attribute("name").value(), std::move(written)};
 }

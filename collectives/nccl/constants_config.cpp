@@ -78,7 +78,7 @@ std::size_t read_nested(Section& section, std::string_view prefix, std::size_t f
 NcclConstantsFile read_nccl_constants(Section& section) {
   NcclConstantsFile file;
   section.note("name", "a label for people; Orrery does not use it");
-  section.note("source", "sources of the figures, for people");
+  section.sources();
   read_nested(section, "", 0, true, [&](std::size_t i, double value) { file.constants.set(i, value); });
   section.repeated_section("nominal",
                            "NCCL's own or nominal figures of the constants that were fitted, under the same keys",

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "collectives/nccl/tuner.h"
 #include "core/error.h"
 
 namespace orrery::collectives {
@@ -87,6 +88,27 @@ NcclTiming timed(const NcclCost& cost, const NcclCall& call, const NcclOptions& 
   return {cost.algorithm, cost.protocol, transfer_of(cost, timing), timing.seconds, timing.device};
 }
 
+// Demands of a tuner's row.
+NcclTiming tuned_timing(const NcclTunerRow& row, const NcclCall& call, const NcclOptions& options,
+                        const NcclConstants& constants) {
+  NcclOptions held = options;
+  held.algorithms.reset();
+  held.algorithms.set(static_cast<std::size_t>(row.algorithm));
+  held.protocols.reset();
+  held.protocols.set(static_cast<std::size_t>(row.protocol));
+  std::vector<NcclTiming> timings;
+  if (options.may_take(row.algorithm) && options.may_take(row.protocol)) timings = nccl_timings(call, held, constants);
+  if (timings.empty() || timings.front().algorithm != row.algorithm)
+    throw InputError({options.tuner->file, row.line, 1},
+                     fmt::format("NCCL {} cannot run {} over {} ranks on {} nodes by {} in {}",
+                                 to_text(options.version), name_of(call.kind), call.shape->ranks, call.shape->nodes,
+                                 name_of(row.algorithm), name_of(row.protocol)),
+                     "give this row other nodes or ranks, or another algorithm: ring runs everywhere in ll and simple");
+  NcclTiming timing = timings.front();
+  if (row.channels > 0) timing.transfer.takes.processors = static_cast<std::uint32_t>(row.channels);
+  return timing;
+}
+
 }  // namespace
 
 std::vector<NcclTiming> nccl_timings(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants) {
@@ -104,6 +126,13 @@ double lone_seconds(const NcclCost& cost, const NcclCall& call, const NcclOption
 }
 
 NcclTiming fastest_nccl_timing(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants) {
+  const GroupShape& shape = *call.shape;
+  if (const NcclTunerRow* row =
+          options.tuner ? options.tuner->row_of(call.kind, call.bytes, shape.nodes, shape.ranks) : nullptr) {
+    NcclTiming timing = tuned_timing(*row, call, options, constants);
+    require_countable(timing.seconds);
+    return timing;
+  }
   const std::vector<NcclTiming> timings = nccl_timings(call, options, constants);
   if (timings.empty())
     throw InputError(

@@ -45,7 +45,8 @@ double lone_seconds(const NcclCost& cost, const NcclCall& call, const NcclOption
 // True if a time can be simulated.
 bool is_countable(double seconds);
 
-// The one that the GPUs are fastest with, the first of equal ones. InputError if the options leave none.
+// The one that the options' tuner names; else that which the GPUs are fastest with, the first of equal ones. InputError
+// if the options leave none, or not the tuner's.
 NcclTiming fastest_nccl_timing(const NcclCall& call, const NcclOptions& options, const NcclConstants& constants);
 
 // Send by NCCL: the time before its first byte leaves, and its bytes on the wire.

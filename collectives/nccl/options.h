@@ -7,6 +7,7 @@
 #include <bitset>
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +49,8 @@ inline constexpr NcclVersion kNewestNccl{2, 30, 0};
 // First version of NCCL with PXN (release notes of 2.12).
 inline constexpr NcclVersion kFirstWithPxn{2, 12, 0};
 
+struct NcclTuner;  // collectives/nccl/tuner.h
+
 struct NcclOptions {
   NcclVersion version = kNewestNccl;
   LaunchMode launch = LaunchMode::kMpi;
@@ -56,6 +59,7 @@ struct NcclOptions {
   // By enumerator; none: the library is not held to any and may take all.
   std::bitset<kAllNcclAlgorithms.size()> algorithms{};
   std::bitset<kAllNcclProtocols.size()> protocols{};
+  std::shared_ptr<const NcclTuner> tuner{};  // null: NCCL chooses itself
 
   bool may_take(NcclAlgorithm a) const { return algorithms.none() || algorithms[static_cast<std::size_t>(a)]; }
   bool may_take(NcclProtocol p) const { return protocols.none() || protocols[static_cast<std::size_t>(p)]; }

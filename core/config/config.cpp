@@ -22,8 +22,8 @@ std::string path_of(const ConfigEntry& entry) {
   return path;
 }
 
-// Selects from `paths` those that end with `part`, preferring paths below `section`. If none ends so, the last keys of
-// `part` are left out; empty if too many do.
+// Selects from `paths` those that end with `part`, preferring paths below `section`, the least deep first. If none ends
+// so, the last keys of `part` are left out; empty if too many do.
 std::vector<std::string> paths_with(std::string part, const std::string& section,
                                     const std::vector<std::string>& paths) {
   constexpr std::size_t kMost = 5;
@@ -31,9 +31,10 @@ std::vector<std::string> paths_with(std::string part, const std::string& section
     for (const std::string& above : {section, std::string()}) {
       std::vector<std::string> found;
       for (const std::string& path : paths)
-        if (path.ends_with("." + part) && (above.empty() || path.starts_with(above + ".")) &&
+        if ((path == part || path.ends_with("." + part)) && (above.empty() || path.starts_with(above + ".")) &&
             std::ranges::find(found, path) == found.end())  // a key of several forms is declared once for each
           found.push_back(path);
+      std::ranges::stable_sort(found, {}, [](const std::string& path) { return std::ranges::count(path, '.'); });
       if (!found.empty()) return found.size() > kMost ? std::vector<std::string>{} : found;
     }
   return {};
@@ -109,9 +110,12 @@ class KeyLister : public Section {
 
 }  // namespace
 
+// Beginning of files in which `orrery calibrate` has written all keys out. Nobody has chosen those that change nothing.
+constexpr std::string_view kWrittenOut = "# orrery calibrate ";
+
 void ConfigContext::set_own_file(const std::string& file) {
   const std::string shipped = files_->shipped().string() + "/";
-  if (!file.starts_with(shipped)) own_file_ = file;
+  if (!file.starts_with(shipped) && !files_->beginning(file).starts_with(kWrittenOut)) own_file_ = file;
 }
 
 Section::Section(ConfigValue& value, std::string path, ConfigContext& context)
@@ -148,9 +152,12 @@ bool Section::section(std::string_view key, std::string_view meaning, const Read
 }
 
 void Section::section_or(std::string_view key, std::string_view fallback, std::string_view meaning, const Read& read,
-                         std::string_view folder, std::string_view documented) {
-  if (ConfigEntry* entry = value_->find(key);
-      entry != nullptr && entry->value.over_default && entry->value.kind == ConfigValue::Kind::kMap) {
+                         std::string_view folder, std::string_view documented, std::string_view whole_by) {
+  const auto is_part = [&](const ConfigValue& value) {
+    const bool lacks_name = !whole_by.empty() && value.find(whole_by) == nullptr && value.find("like") == nullptr;
+    return value.kind == ConfigValue::Kind::kMap && (value.over_default || lacks_name);
+  };
+  if (ConfigEntry* entry = value_->find(key); entry != nullptr && is_part(entry->value)) {
     ConfigValue changes = std::exchange(
         entry->value, ConfigValue{ConfigValue::Kind::kScalar, entry->where, std::string(fallback), {}, {}});
     changes.over_default = false;
@@ -295,6 +302,7 @@ void Section::idle(std::string_view key, const std::string& reason, const std::s
   const ConfigEntry* entry = entry_at(*value_, key);
   if (entry == nullptr) return;
   const std::string path = sub_path(key);
+  if (context_->acts(path)) return;
   context_->add_idle({path, reason, remedy});
   if (warning != IdleWarning::kNone) warn_of_idle(*entry, path, reason, remedy, warning);
 }
@@ -334,9 +342,12 @@ Location Section::where(std::string_view key) const {
   return entry == nullptr ? value_->where : entry->value.where;
 }
 
-void Section::sources() {
+void Section::sources(const Names& lists) {
   note("source", "sources of the figures, for people");
   note("assumed", "figures that no source gives, for people; `orrery cluster show` prints them");
+  for (const std::string& list : lists)
+    note(list, list == "fitted" ? "figures that were fitted to measured times, for people"
+                                : "figures that were measured on such a machine, for people");
 }
 
 Location Section::where_below(std::string_view key) const {
@@ -416,7 +427,8 @@ std::string Section::sub_path(std::string_view key) const {
 }
 
 bool Section::expand(ConfigValue& value, std::string_view folder) {
-  if (value.kind != ConfigValue::Kind::kScalar) return true;
+  if (value.kind != ConfigValue::Kind::kScalar)
+    return take_likeness(value, folder, context_->files(), context_->diagnostics());
   if (folder.empty() && !looks_like_path(value.scalar)) return true;  // not a file: a wrong type
   return context_->files().expand(value, folder, context_->diagnostics());
 }

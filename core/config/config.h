@@ -14,6 +14,7 @@
 // configuration.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -71,6 +72,9 @@ class ConfigContext {
     return is_setting(where) || (!own_file_.empty() && where.file == own_file_);
   }
 
+  // Says that a key acts in a way that the reader of its section does not know of: it is not idle there.
+  void note_acting(std::string path) { acting_.push_back(std::move(path)); }
+  bool acts(std::string_view path) const { return std::ranges::find(acting_, path) != acting_.end(); }
   void add_idle(IdleKey key) { idle_keys_.push_back(std::move(key)); }
   std::vector<IdleKey> take_idle_keys() { return std::move(idle_keys_); }
 
@@ -86,6 +90,7 @@ class ConfigContext {
   std::function<std::vector<std::string>()> paths_{};
   std::string own_file_{};
   std::vector<IdleKey> idle_keys_{};
+  std::vector<std::string> acting_{};
 };
 
 // The words that a key may hold, in the order of an enumeration.
@@ -219,12 +224,12 @@ class Section {
   using Read = std::function<void(Section&)>;
 
   // A nested map. `read` is called if the key is there. With `folder`, a name or path in place of the map is replaced
-  // by that file's contents. Returns whether the key is there.
+  // by that file's contents, and a map with `like: NAME` changes that file. Returns whether the key is there.
   bool section(std::string_view key, std::string_view meaning, const Read& read, std::string_view folder = {});
   // Reads a section. An absent key stands for the file `fallback` of `folder`, and an edit below the key changes that
-  // file; `documented` as in takes().
+  // file, as does a map without the key `whole_by`; `documented` as in takes().
   void section_or(std::string_view key, std::string_view fallback, std::string_view meaning, const Read& read,
-                  std::string_view folder, std::string_view documented = {});
+                  std::string_view folder, std::string_view documented = {}, std::string_view whole_by = {});
   // An empty one if the key is absent or its file cannot be read, so that its defaults are filled in.
   void defaulted_section(std::string_view key, std::string_view meaning, const Read& read);
   bool required_section(std::string_view key, std::string_view meaning, const Read& read, std::string_view folder = {});
@@ -250,8 +255,9 @@ class Section {
                          std::string_view meaning);
   // Accepts and ignores a key that is for people only, such as `source`.
   void note(std::string_view key, std::string_view meaning);
-  // The keys `source` and `assumed` of a file with figures.
-  void sources();
+  // The keys of a file with figures that say how well these are known: `source`, `assumed`, and `lists` of `fitted` and
+  // `measured`, but for those that the reader has itself.
+  void sources(const Names& lists = {"fitted", "measured"});
 
   // A key that another branch of the reader reads: no unknown one, and a name to suggest.
   void know(std::string_view key) { known_.emplace_back(key); }
@@ -264,7 +270,8 @@ class Section {
   // may well overrule a file without a warning.
   void overruled(std::string_view key, const std::string& by, const Location& by_where);
 
-  // Keys by the names that other programs have for them, which hints translate; `names` outlives the section.
+  // Keys by the names that other programs have for them, which hints translate; `names` outlives the section. Those
+  // that are as good as the keys themselves are in core/config/other_names.h.
   using OtherName = std::pair<std::string_view, std::string_view>;  // "num_hidden_layers", "layers"
   void translate(std::span<const OtherName> names) { other_names_ = names; }
 

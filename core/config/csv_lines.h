@@ -36,7 +36,8 @@ class CsvLines {
 };
 
 // `text` as a cell that is written, by RFC 4180: in quotes where needed, quotes doubled. Spreadsheets run a text that
-// begins with = + - @ as a formula, so it gets an apostrophe in front, which they do not show; numbers stay as they are.
+// begins with = + - @ as a formula, so it gets an apostrophe in front, which they do not show; numbers stay as they
+// are.
 std::string csv_cell(std::string_view text);
 
 }  // namespace orrery

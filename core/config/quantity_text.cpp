@@ -273,6 +273,7 @@ std::string to_text(Count count) { return exact_text(kCount, count.count()); }
 std::string to_text(Efficiency efficiency) { return exact_text(kEfficiency, efficiency.count()); }
 
 std::string rounded(Duration duration) {
+  if (duration < Duration::zero()) return "-" + rounded(std::max(-Duration::max(), duration) * -1);
   const double picoseconds = static_cast<double>(duration.count());
   if (duration >= std::chrono::seconds(1)) return significant(picoseconds * 1e-12, "s");
   if (duration >= std::chrono::milliseconds(1)) return significant(picoseconds * 1e-9, "ms");

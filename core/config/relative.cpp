@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/config/decimal.h"
+#include "core/config/other_names.h"
 #include "core/suggest.h"
 
 namespace orrery {
@@ -49,7 +50,7 @@ ConfigValue* find_value(ConfigValue& root, std::span<const std::string> parts, c
   ConfigValue* place = &root;
   std::string_view folder;
   for (const std::string& part : parts) {
-    if (place->kind == ConfigValue::Kind::kScalar && !expand_named(*place, folder, files, diagnostics)) return nullptr;
+    if (!expand_named(*place, folder, files, diagnostics)) return nullptr;
     place = element_of(*place, part);
     if (place == nullptr) return nullptr;
     folder = folder_of_key(part);
@@ -169,8 +170,9 @@ Parsed<std::vector<std::string>> geometric_range(std::string_view from, std::str
   return {std::move(values), {}, {}};
 }
 
-void multiply_value(ConfigValue& root, std::string_view path, std::string_view factor, const Location& where,
+void multiply_value(ConfigValue& root, std::string_view named, std::string_view factor, const Location& where,
                     const ConfigFiles& files, Diagnostics& diagnostics, const ResolveConfig& resolve) {
+  const std::string path = plain_path(named);
   const std::size_t errors = diagnostics.error_count();
   ConfigValue* value = find_value(root, split_key_path(path), files, diagnostics);
   if (diagnostics.error_count() > errors) return;

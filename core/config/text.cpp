@@ -33,8 +33,10 @@ std::string flow_text(const ConfigValue& value) {
   std::string text;
   const auto add = [&](std::string part) { text += (text.empty() ? "" : ", ") + std::move(part); };
   switch (value.kind) {
-    case Kind::kNull: return "~";
-    case Kind::kScalar: return scalar_text(value.scalar);
+    case Kind::kNull:
+      return "~";
+    case Kind::kScalar:
+      return scalar_text(value.scalar);
     case Kind::kList:
       for (const ConfigValue& item : value.items) add(flow_text(item));
       return "[" + text + "]";
@@ -50,28 +52,33 @@ bool has_map(const ConfigValue& list) {
   return std::ranges::any_of(list.items, [](const ConfigValue& item) { return item.kind == Kind::kMap; });
 }
 
-void write_map(const ConfigValue& map, std::size_t indent, std::string& text) {
+void write_map(const ConfigValue& map, const std::string& path, std::size_t indent, const CommentOf& comment_of,
+               std::string& text) {
   const std::string margin(indent, ' ');
   for (const ConfigEntry& entry : map.entries) {
+    const std::string here = path.empty() ? entry.key : path + "." + entry.key;
     text += margin + scalar_text(entry.key) + ":";
     if (entry.value.kind == Kind::kMap && !entry.value.entries.empty()) {
       text += "\n";
-      write_map(entry.value, indent + 2, text);
+      write_map(entry.value, here, indent + 2, comment_of, text);
     } else if (entry.value.kind == Kind::kList && has_map(entry.value)) {
       text += "\n";
       for (const ConfigValue& item : entry.value.items) text += margin + "  - " + flow_text(item) + "\n";
     } else {
-      text += fmt::format(" {}\n", flow_text(entry.value));
+      const std::string comment = comment_of ? comment_of(here) : "";
+      text += fmt::format(" {}{}{}\n", flow_text(entry.value), comment.empty() ? "" : "  # ", comment);
     }
   }
 }
 
 }  // namespace
 
-std::string yaml_text(const ConfigValue& map) {
+std::string yaml_text(const ConfigValue& map) { return yaml_text(map, {}); }
+
+std::string yaml_text(const ConfigValue& map, const CommentOf& comment_of) {
   ORRERY_ASSERT(map.kind == Kind::kMap);
   std::string text;
-  write_map(map, 0, text);
+  write_map(map, {}, 0, comment_of, text);
   return text;
 }
 

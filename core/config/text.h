@@ -2,6 +2,7 @@
 // A configuration tree as YAML text that parse_config() reads back: for files that the program writes.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "core/config/tree.h"
@@ -11,5 +12,9 @@ namespace orrery {
 // The entries of a map, one a line and nested by two spaces; lists and texts that YAML could take for something else in
 // the notation of JSON.
 std::string yaml_text(const ConfigValue& map);
+
+// The comment beside a value, by its path ("a.b"); empty: none. Values of lists are not asked for.
+using CommentOf = std::function<std::string(const std::string& path)>;
+std::string yaml_text(const ConfigValue& map, const CommentOf& comment_of);
 
 }  // namespace orrery

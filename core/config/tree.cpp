@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/config/original_paths.h"
+#include "core/config/other_names.h"
 #include "core/config/relative.h"
 #include "core/files/input_files.h"
 #include "core/files/read_file.h"
@@ -130,34 +131,6 @@ bool is_text(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return c >= 0 && c < ' ' && c != '\n' && c != '\r' && c != '\t'; });
 }
 
-std::vector<std::string> split_at_dots(std::string_view path) {
-  std::vector<std::string> parts(1);
-  for (const char c : path) {
-    if (c == '.' || c == '[')
-      parts.emplace_back();  // `dims[0]` is `dims.0`
-    else if (c != ']')
-      parts.back() += c;
-  }
-  return parts;
-}
-
-// A map whose keys are names that may have dots in them, and what may stand below such a name: where it ends.
-struct MapOfNames {
-  std::string_view path;
-  std::span<const std::string_view> below;
-};
-constexpr std::array<std::string_view, 5> kBelowLinks = {"bandwidth", "latency", "at", "traffic", "dead"};
-constexpr std::array<MapOfNames, 2> kMapsOfNames = {{{"perturb.links.", kBelowLinks}, {"perturb.nics.", kBelowLinks}}};
-
-// Length of the name at the start of a path: that of "nic.up" in "nic.up.traffic.most".
-std::size_t length_of_name(std::string_view path, std::span<const std::string_view> below) {
-  for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.', dot + 1)) {
-    const std::string_view rest = path.substr(dot + 1);
-    if (std::ranges::find(below, rest.substr(0, rest.find_first_of(".["))) != below.end()) return dot;
-  }
-  return path.size();
-}
-
 // Standard input, or a pipe of the shell's: its name says neither what it holds nor where paths start.
 bool is_stream(const std::string& file) { return file.starts_with("/dev/") || file.starts_with("/proc/self/fd/"); }
 
@@ -226,6 +199,54 @@ void merge_into(ConfigValue& value, ConfigValue changes) {
   }
 }
 
+namespace {
+
+constexpr std::string_view kLike = "like";
+
+// Merges as merge_into() does, into files that are named on the way, too. False after an error.
+bool merge_over(ConfigValue& value, ConfigValue changes, const ConfigFiles& files, Diagnostics& diagnostics) {
+  for (ConfigEntry& change : changes.entries) {
+    ConfigEntry* entry = value.find(change.key);
+    if (entry == nullptr) {
+      value.entries.push_back(std::move(change));
+      continue;
+    }
+    const bool is_part = change.value.kind == ConfigValue::Kind::kMap && change.value.find(kLike) == nullptr;
+    if (is_part && !expand_named(entry->value, folder_of_key(change.key), files, diagnostics)) return false;
+    if (is_part && entry->value.kind == ConfigValue::Kind::kMap) {
+      if (!merge_over(entry->value, std::move(change.value), files, diagnostics)) return false;
+    } else {
+      take_place_of(entry->value, std::move(change.value));
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool take_likeness(ConfigValue& value, std::string_view folder, const ConfigFiles& files, Diagnostics& diagnostics) {
+  constexpr std::size_t kMostFiles = 8;
+  if (folder.empty()) return true;
+  std::vector<ConfigValue> changes;
+  while (value.kind == ConfigValue::Kind::kMap && value.find(kLike) != nullptr) {
+    ConfigValue named = value.find(kLike)->value;
+    if (named.kind != ConfigValue::Kind::kScalar || changes.size() == kMostFiles) {
+      diagnostics.error(named.where,
+                        named.kind == ConfigValue::Kind::kScalar
+                            ? fmt::format("more than {} files are each like another", kMostFiles)
+                            : fmt::format("'{}' is {}; the name of a file is expected", kLike, kind_name(named.kind)),
+                        fmt::format("a name in {}, or a path", folder));
+      return false;
+    }
+    if (!files.open(named, folder, diagnostics)) return false;
+    changes.push_back(std::exchange(value, std::move(named)));
+    std::erase_if(changes.back().entries, [](const ConfigEntry& entry) { return entry.key == kLike; });
+  }
+  for (auto change = changes.rbegin(); change != changes.rend(); ++change)
+    if (!merge_over(value, std::move(*change), files, diagnostics)) return false;
+  return true;
+}
+
 const ConfigEntry* ConfigValue::find(std::string_view key) const {
   const auto found = std::ranges::find(entries, key, &ConfigEntry::key);
   return found == entries.end() ? nullptr : &*found;
@@ -283,6 +304,12 @@ ConfigValue ConfigFiles::load(const std::filesystem::path& path, const Location&
   return *document->value;
 }
 
+std::string ConfigFiles::text(const std::string& path) const {
+  const std::lock_guard lock(lock_);
+  const auto known = documents_.find(path);
+  return known == documents_.end() ? std::string{} : known->second.text;
+}
+
 std::string ConfigFiles::beginning(const std::string& path) const {
   if (!is_stream(path) && may_be_configuration(path)) {
     const std::lock_guard lock(lock_);
@@ -307,7 +334,7 @@ ConfigValue ConfigFiles::peek(const std::string& path) const {
   return load(path, {}, ignored);
 }
 
-bool ConfigFiles::expand(ConfigValue& value, std::string_view folder, Diagnostics& diagnostics) const {
+bool ConfigFiles::open(ConfigValue& value, std::string_view folder, Diagnostics& diagnostics) const {
   const std::string name = value.scalar;
   std::filesystem::path path;
   if (looks_like_path(name)) {
@@ -343,6 +370,10 @@ bool ConfigFiles::expand(ConfigValue& value, std::string_view folder, Diagnostic
   return true;
 }
 
+bool ConfigFiles::expand(ConfigValue& value, std::string_view folder, Diagnostics& diagnostics) const {
+  return open(value, folder, diagnostics) && take_likeness(value, folder, *this, diagnostics);
+}
+
 std::vector<std::string> ConfigFiles::names(std::string_view folder) const {
   std::vector<std::string> names;
   std::error_code code;
@@ -350,39 +381,6 @@ std::vector<std::string> ConfigFiles::names(std::string_view folder) const {
     if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
   std::ranges::sort(names);
   return names;
-}
-
-std::string_view folder_of_key(std::string_view key) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kFolders = {{
-      {"cluster", "clusters"},
-      {"constants", "libraries"},
-      {"device", "devices"},
-      {"dispatch", "dispatch"},
-      {"host_link", "links"},
-      {"link", "links"},
-      {"model", "models"},
-      {"network", "networks"},
-      {"node", "nodes"},
-      {"nvlink", "links"},
-      {"optimizer", "optimizers"},
-      {"pcie", "links"},
-      {"recipe", "recipes"},
-      {"software", "software"},
-  }};
-  const auto found = std::ranges::find(kFolders, key, &std::pair<std::string_view, std::string_view>::first);
-  return found == kFolders.end() ? std::string_view{} : found->second;
-}
-
-std::vector<std::string> split_key_path(std::string_view path) {
-  const auto names = std::ranges::find_if(kMapsOfNames, [&](const MapOfNames& m) { return path.starts_with(m.path); });
-  if (names == kMapsOfNames.end()) return split_at_dots(path);
-  std::vector<std::string> parts = split_at_dots(names->path.substr(0, names->path.size() - 1));
-  path.remove_prefix(names->path.size());
-  const std::size_t length = length_of_name(path, names->below);
-  parts.emplace_back(path.substr(0, length));
-  if (length == path.size()) return parts;
-  for (std::string& part : split_at_dots(path.substr(length + 1))) parts.push_back(std::move(part));
-  return parts;
 }
 
 ConfigValue* element_of(ConfigValue& value, std::string_view step) {
@@ -396,7 +394,7 @@ ConfigValue* element_of(ConfigValue& value, std::string_view step) {
 bool expand_named(ConfigValue& value, std::string_view folder, const ConfigFiles& files, Diagnostics& diagnostics) {
   const bool named_file =
       value.kind == ConfigValue::Kind::kScalar && (!folder.empty() || looks_like_path(value.scalar));
-  return !named_file || files.expand(value, folder, diagnostics);
+  return named_file ? files.expand(value, folder, diagnostics) : take_likeness(value, folder, files, diagnostics);
 }
 
 void set_value(ConfigValue& root, std::string_view path, ConfigValue value, const ConfigFiles& files,
@@ -407,7 +405,7 @@ void set_value(ConfigValue& root, std::string_view path, ConfigValue value, cons
       return multiply_value(root, path, *factor, where, files, diagnostics, resolve);
   ConfigValue* place = &root;
   std::string_view folder;
-  for (const std::string& part : split_key_path(path)) {
+  for (const std::string& part : split_key_path(plain_path(path))) {
     if (part.empty()) {
       diagnostics.error(where, "an empty key: two dots in a row, or one at the start or the end");
       return;

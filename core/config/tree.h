@@ -78,6 +78,9 @@ class ConfigFiles {
   // at `wanted_at` (where it is named).
   ConfigValue load(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) const;
 
+  // Text of a file that was read before, for the comments in it; empty of any other.
+  std::string text(const std::string& path) const;
+
   // Beginning of any file: its first 4,096 bytes at most.
   std::string beginning(const std::string& path) const;
 
@@ -88,6 +91,8 @@ class ConfigFiles {
   // `value` is a path (looks_like_path), relative to the file that names it, or a bare name looked up in `folder` of
   // the shipped files. Replaces `value` (a scalar) by the file's contents; on failure reports and leaves it.
   bool expand(ConfigValue& value, std::string_view folder, Diagnostics& diagnostics) const;
+  // Expands what stands in that file as well, which may itself be like another.
+  bool open(ConfigValue& value, std::string_view folder, Diagnostics& diagnostics) const;
 
   // Bare names in a shipped folder, sorted.
   std::vector<std::string> names(std::string_view folder) const;
@@ -147,7 +152,12 @@ void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFi
 // Path in an edit: "a.b" of "a.b=c".
 std::string path_of_setting(std::string_view setting);
 
-// Replaces the name of a file that `value` is, of a key with this `folder`, by the contents. False after an error.
+// Puts the file that `like` of a map names, of a key with this `folder`, below the map's other keys, which change it.
+// False after an error.
+bool take_likeness(ConfigValue& value, std::string_view folder, const ConfigFiles& files, Diagnostics& diagnostics);
+
+// Replaces the name of a file that `value` is, of a key with this `folder`, by the contents, as it does `like` in a
+// map. False after an error.
 bool expand_named(ConfigValue& value, std::string_view folder, const ConfigFiles& files, Diagnostics& diagnostics);
 
 }  // namespace orrery

@@ -31,6 +31,9 @@ struct JobMachine {
   std::int64_t devices_per_node = 1;  // of `dims`, the first dimension is a node
   bool is_known = false;              // else all of this stands for a cluster that is wrong
   workload::HostMemory host{};        // of the first type of devices
+  Bytes memory{};                     // of the type of devices that has least
+  std::int64_t room = 1;              // devices that a placement leaves to ranks
+  bool is_alone = true;               // no job beside this one
 };
 
 // Describes a matrix product that every rank computes once.

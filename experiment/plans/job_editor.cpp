@@ -14,10 +14,10 @@ JobEditor::JobEditor(const Experiment& experiment, std::size_t number) : experim
   for (const char* key : {"workload", "jobs"})
     if (const ConfigEntry* entry = experiment.resolved.find(key)) jobs_.entries.push_back(*entry);
   path_ = jobs_.find("jobs") == nullptr ? "workload" : fmt::format("jobs.{}.workload", number);
-  machine_ = {system::oldest_architecture(experiment.devices), experiment.fabric.device_count(),
-              experiment.fabric.dimensions().empty() ? experiment.fabric.device_count()
-                                                     : experiment.fabric.dimensions().front().size,
-              true, experiment.devices.front().host};
+  Diagnostics ignored;
+  ConfigContext context(*experiment.files, ignored);
+  ConfigValue root = experiment.resolved;
+  machine_ = job_machine(Section(root, "", context), experiment.fabric, experiment.devices);
 }
 
 std::optional<workload::TrainingSpec> JobEditor::with(std::span<const std::string> settings) const {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "core/whole_memory.h"
 #include "experiment/job.h"
 #include "experiment/plans/bound.h"
 #include "experiment/plans/job_editor.h"
@@ -46,11 +47,14 @@ class Advice {
     const std::int64_t widest = fabric.dimensions().empty() ? fabric.device_count() : fabric.dimensions().front().size;
     const workload::TrainingSpec& training = *experiment.jobs[job].workload.training;
     for (const Lever& lever : memory_levers()) edits_.push_back(lever.edits({training, widest}));
-    if (experiment.jobs.size() == 1 && training.parallel.ranks() <= fabric.device_count()) bounds_.emplace(experiment);
+    if (experiment.jobs.size() > 1) return;
+    others_ = fmt::format("; `orrery search {}` looks for a plan with other degrees of parallelism",
+                          printable(experiment.file, 200));
+    if (training.parallel.ranks() <= fabric.device_count()) bounds_.emplace(experiment);
   }
 
   std::string text() && {
-    const std::string allow = "--allow-oom simulates it all the same";
+    const std::string allow = "--allow-oom simulates it all the same" + others_;
     for (std::size_t lever = 0; lever < edits_.size(); ++lever)
       if (auto remedy = first_of(lever, lever)) remedies_.push_back(std::move(*remedy));
     if (!remedies_.empty()) return fmt::format("would fit with {}; {}", fmt::join(cheapest(kShown), ", or "), allow);
@@ -121,6 +125,7 @@ class Advice {
 
   const JobEditor editor_;
   const Bytes capacity_;
+  std::string others_;                         // where a search finds what two levers do not; of one job
   std::vector<std::vector<LeverEdit>> edits_;  // by lever
   std::optional<PlanBounds> bounds_;
   std::vector<Remedy> remedies_;
@@ -168,13 +173,6 @@ std::string ranks_text(std::vector<std::uint32_t> ranks) {
   return fmt::format("{}{}", fmt::join(ranges, ", "), is_long ? ", ..." : "");
 }
 
-// Data sheets say GB of what are GiB: so of whole GB.
-Bytes whole_memory(const system::DeviceSpec& device) {
-  constexpr std::int64_t kGB = 1'000'000'000, kGiB = 1LL << 30;
-  const std::int64_t capacity = device.memory_capacity.count();
-  return capacity % kGB == 0 ? Bytes(capacity / kGB * kGiB) : device.memory_capacity;
-}
-
 // A job whose ranks are counted over all jobs from `first_rank` on.
 struct CheckedJob {
   const JobSource& source;
@@ -194,7 +192,7 @@ std::string rank_text(const Experiment& experiment, const CheckedJob& job, const
 void warn_where_tight(const Experiment& experiment, const CheckedJob& job, std::span<const workload::MemoryNeed> needs,
                       std::span<const Fit> fits, Diagnostics& diagnostics) {
   const auto excess = [&](const Fit& fit) {
-    return needs[fit.program].in_use() - whole_memory(experiment.devices[fit.type]);
+    return needs[fit.program].in_use() - whole_memory(experiment.devices[fit.type].memory_capacity);
   };
   const Fit& worst = *std::ranges::max_element(fits, {}, excess);
   if (excess(worst) <= Bytes(0)) return;
@@ -204,7 +202,7 @@ void warn_where_tight(const Experiment& experiment, const CheckedJob& job, std::
       fmt::format("{} needs {} of memory, about {} with libraries and what the allocator cannot use, and its "
                   "device has {}: it may run out",
                   rank_text(experiment, job, worst), rounded(need.total()), rounded(need.in_use()),
-                  rounded(whole_memory(experiment.devices[worst.type]))),
+                  rounded(whole_memory(experiment.devices[worst.type].memory_capacity))),
       ""};
   problem.tight_memory = true;
   diagnostics.add(std::move(problem));

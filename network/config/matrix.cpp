@@ -28,6 +28,7 @@ constexpr Bandwidth kSockets{10'000'000'000};
 MatrixCapacities read_capacities(Section& section, const DeviceLinks& links) {
   MatrixCapacities c;
   c.nvlink.latency = kNvlinkLatency;
+  if (links.nvlink_count) c.nvlinks = static_cast<std::uint32_t>(*links.nvlink_count);
   c.pcie.latency = c.host_bridge.latency = c.sockets.latency = kPcieLatency;
   const auto efficiency = [&](std::string_view key, Efficiency fallback, std::string_view documented = {}) {
     return read_efficiency(section, key, "share of the bandwidth of these links that messages get", fallback,

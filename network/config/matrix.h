@@ -50,6 +50,8 @@ struct TopologyMatrix {
 // Empty (no devices) after an error; errors name the line of `file`.
 TopologyMatrix parse_topology_matrix(std::string_view text, const std::string& file, Diagnostics& diagnostics);
 
+inline constexpr std::uint32_t kMostNvlinks = 18;  // of a GPU, in any generation that was sold so far
+
 struct MatrixCapacity {
   Bandwidth bandwidth{1};  // nominal, of one link, per direction
   Duration latency{};
@@ -58,17 +60,18 @@ struct MatrixCapacity {
 
 // Link figures that a topology matrix does not contain.
 struct MatrixCapacities {
-  MatrixCapacity nvlink;       // one of the NV# bonded links; latency from GPU to GPU
-  MatrixCapacity pcie;         // device, NIC or switch to what is above it
-  MatrixCapacity host_bridge;  // host bridge to the rest of its socket
-  MatrixCapacity sockets;      // a socket to the others; latency from socket to socket
+  MatrixCapacity nvlink;                 // one of the NV# bonded links; latency from GPU to GPU
+  MatrixCapacity pcie;                   // device, NIC or switch to what is above it
+  MatrixCapacity host_bridge;            // host bridge to the rest of its socket
+  MatrixCapacity sockets;                // a socket to the others; latency from socket to socket
+  std::uint32_t nvlinks = kMostNvlinks;  // that a GPU has, where that is known
 };
 
 // GPUs that are PIX share a PCIe switch, those that are PXB a switch above, PHB a host bridge, NODE a socket, SYS the
 // connection between sockets. Where two GPUs are joined by NVLink, their place on PCIe follows from the NICs that are
 // near to both, else from the processors they are near to. NVLink is direct, or through an NVSwitch where a GPU would
-// need more than the 18 links that any has. With `with_nics`, the NICs are members. Empty after an error: a matrix in
-// which, for example, A and B share a switch, and B and C, but not A and C.
+// need more links than it has, or than any has (18). With `with_nics`, the NICs are members. Empty after an error: a
+// matrix in which, for example, A and B share a switch, and B and C, but not A and C.
 GraphSpec graph_of(const TopologyMatrix& matrix, const MatrixCapacities& capacities, bool with_nics,
                    const std::string& file, Diagnostics& diagnostics);
 

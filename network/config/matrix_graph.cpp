@@ -16,8 +16,7 @@
 namespace orrery::network {
 namespace {
 
-constexpr std::uint32_t kMostNvlinks = 18;  // of a GPU, in any generation so far
-constexpr std::size_t kLevels = 4;          // PIX, PXB, PHB, NODE: what is further is SYS
+constexpr std::size_t kLevels = 4;  // PIX, PXB, PHB, NODE: what is further is SYS
 
 constexpr std::array<std::string_view, kLevels> kLevelNames = {"switch", "upstream", "bridge", "socket"};
 constexpr std::array<MatrixPath, kLevels> kLevelPaths = {MatrixPath::kPix, MatrixPath::kPxb, MatrixPath::kPhb,
@@ -186,7 +185,7 @@ class Builder {
         peers.push_back(other);
         links += matrix_.at(device, other).links;
       }
-      if (links > kMostNvlinks)
+      if (links > capacities_.nvlinks)
         add_to_nvswitch(device, peers);
       else
         add_direct(device, peers);
@@ -224,7 +223,7 @@ class Builder {
         return error(device,
                      fmt::format("GPU {} has more than {} NVLinks, so they lead to a switch, but not all GPUs on it "
                                  "reach each other over NV{}",
-                                 device, kMostNvlinks, links),
+                                 device, capacities_.nvlinks, links),
                      "write the links out with `links` instead");
     }
     const auto [known, fresh] = nvswitch_.try_emplace(first, 0);

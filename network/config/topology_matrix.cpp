@@ -96,7 +96,10 @@ class Parser {
     const auto heading = std::ranges::find_if(lines_, [](const Line& line) { return line.words.front() == "GPU0"; });
     if (heading == lines_.end()) {
       if (!lines_.empty() && lines_.front().words.front().starts_with("<"))
-        error(lines_.front().number, "this is XML, as NCCL_TOPO_DUMP_FILE writes it, and no topology matrix");
+        diagnostics_.error(
+            {file_, lines_.front().number, 1}, "this is XML, as NCCL_TOPO_DUMP_FILE writes it, and no topology matrix",
+            "make a cluster of it: orrery cluster import system.xml > cluster.yaml; or give it the output "
+            "of `nvidia-smi topo -m`");
       else
         error(1, "no heading of a topology matrix, which starts with GPU0");
       return {};

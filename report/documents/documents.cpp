@@ -125,6 +125,17 @@ DocumentKeys plan_keys() {
   return keys_of([](const Figure& figure) { return figure.is_of_plans; });
 }
 
+DocumentKeys launcher_keys() {
+  return {{KeyType::kText, "name", "`megatron`, `torchtitan`, ..."},
+          {KeyType::kText, "text", "as the launcher takes them: lines of a script, TOML, JSON"},
+          {KeyType::kList,
+           "unsaid",
+           "what the launcher cannot be told",
+           {{KeyType::kText, "key", "of the experiment; empty: of several"},
+            {KeyType::kText, "value", "of the job"},
+            {KeyType::kText, "instead", "what the launcher has by these arguments"}}}};
+}
+
 DocumentKeys failure_keys() {
   DocumentKeys problem = {{KeyType::kText, "message", "what is wrong"},
                           maybe({KeyType::kText, "severity", "`warning` of what is no error"}),

@@ -38,6 +38,8 @@ DocumentKeys point_keys();
 DocumentKeys plan_keys();
 // Keys of `error`, of commands that fail.
 DocumentKeys failure_keys();
+// Keys of `launcher`, of commands that write the arguments of a job.
+DocumentKeys launcher_keys();
 // Keys of an interval of times, in seconds.
 DocumentKeys interval_keys();
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "report/documents/documents.h"
+#include "report/evidence/evidence.h"
 
 namespace orrery::report {
 namespace {
@@ -22,6 +23,25 @@ DocumentKeys provenance_keys() {
            {{kText, "path", "shipped ones as `configs/...`"},
             {kText, "kind", "`configuration`, whose contents are in `experiment`, or `data`"},
             {kText, "sha256", "of its bytes"}}}};
+}
+
+DocumentKeys evidence_keys() {
+  DocumentKeys shares;
+  for (std::size_t kind = 0; kind < kEvidenceKinds; ++kind)
+    shares.push_back({kNumber, std::string(name_of(static_cast<EvidenceKind>(kind))), ""});
+  return {{kMap, "share", "of the time of the critical path, by the kind of evidence", std::move(shares)},
+          {kList,
+           "figures",
+           "those that some of the time rests on",
+           {{kText, "key", "in `experiment`"},
+            {kText, "value", "as written"},
+            {kText, "kind", "`measured`, `fitted`, `sourced`, `given` or `assumed`"},
+            {kText, "file", "that it stands in; shipped ones as `configs/...`"},
+            {kWhole, "line", "0: of the command line"},
+            {kTruth, "default", "no file has the key"},
+            {kText, "source", "of this figure, in the words of the file"},
+            {kTexts, "citations", "sources of the file"},
+            {kNumber, "time_s", "of the critical path: of the terms that depend on it"}}}};
 }
 
 // Figures of training, of an only job or of one of several.
@@ -245,6 +265,9 @@ Document result_document() {
                 {kText, "why", ""},
                 {kNumber, "seconds", "of the critical path"},
                 {kNumber, "cost_s", "of it, what would not be there if all were alike"}}}),
+        maybe({kMap, "evidence",
+               "[how well the figures that the time rests on are known](results.md#what-a-time-rests-on)",
+               evidence_keys()}),
         {kTexts, "warnings",
          "what was printed as warnings, without the places in configuration files; of a trace the name of its file"},
         {kMap, "simulation", "", simulation_keys()}},
@@ -253,6 +276,7 @@ Document result_document() {
                "cost",
                "with `--cost`: what `perturb` costs",
                {{kNumber, "undisturbed_s", ""}, {kNumber, "cost_s", ""}, maybe({kNumber, "percent", ""})}}),
+        maybe({kMap, "launcher", "with `--launcher-flags`: the job as arguments of a launcher", launcher_keys()}),
         maybe({kMap, "error", "with `--verify-fold`, where it fails", failure_keys()})}});
   keys.insert(keys.end(), rest.begin(), rest.end());
   return {"orrery.result/1", "`run --json`, and as `result-NUMBER.json` by `sweep --out`", "", std::move(keys)};

@@ -72,12 +72,22 @@ ConfigValue configuration_of(const CollectiveQuestion& question, const workload:
   const auto set = [&](std::string_view key, std::string_view option, const std::string& text) {
     if (!text.empty()) set_value(root, key, option_value(option, text), files, diagnostics);
   };
-  set_value(root, "cluster", parse_option(question.cluster, "--cluster", diagnostics), files, diagnostics);
+  ConfigValue cluster =
+      question.resolved_cluster ? *question.resolved_cluster : parse_option(question.cluster, "--cluster", diagnostics);
+  set_value(root, "cluster", std::move(cluster), files, diagnostics);
   set("nodes", "--nodes", question.nodes);
   // Nothing else can be wrong with the operation but that the cluster has too few ranks for it.
   set("workload.collective", "--cluster", std::string(operation.name));
   if (operation.size != workload::CallSize::kNone) set("workload.size", "-b", fmt::format("{} B", size.count()));
   set("workload.ranks_per_node", "--gpus-per-node", question.devices_per_node);
+  if (!question.devices.empty()) {
+    if (question.devices.find_first_not_of("0123456789,") != std::string::npos)
+      throw InputError({"--gpus"}, fmt::format("'{}' is no list of GPUs", printable(question.devices, 60)),
+                       "write their numbers: --gpus 0,1,4,5");
+    const auto listed = std::ranges::count(question.devices, ',') + 1;
+    set("placement", "--gpus", fmt::format("devices({})", question.devices));
+    set("workload.ranks_per_node", "--gpus", fmt::format("{}", listed));
+  }
   const std::string origin = cluster_origin(question.cluster);
   for (const std::string& setting : question.settings) {
     refuse_other_job(setting);

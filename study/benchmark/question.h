@@ -3,6 +3,7 @@
 // takes them (-b 8 -e 16G -f 2, or -i 1M for steps of equal length).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,10 @@ namespace orrery::study {
 // As written on the command line; an empty text was not given.
 struct CollectiveQuestion {
   std::string cluster;             // a name, a file or, in braces, the cluster itself
+  std::optional<ConfigValue> resolved_cluster{};  // which `cluster` then only names
   std::string nodes{};             // the cluster's own number
   std::string devices_per_node{};  // workload.ranks_per_node
+  std::string devices{};           // of each node, as "0,1,4,5"; not together with `devices_per_node`
   std::string algorithm{};       // for all dimensions, or "a,b": one per dimension, case ignored; of nccl: any of them
   std::string algorithm_file{};  // in place of `algorithm`
   std::string algorithm_size{};  // for which that was written, where it does not say
@@ -26,14 +29,14 @@ struct CollectiveQuestion {
   std::string launch{};          // of nccl
   std::string library{};         // the configuration's own
   std::vector<std::string> settings{};
-  std::string shares{};  // workload.shares
-  std::string skew{};    // workload.skew; not together with `shares`
-  std::string seed{};    // workload.seed
+  std::string shares{};      // workload.shares
+  std::string skew{};        // workload.skew; not together with `shares`
+  std::string seed{};        // workload.seed
   bool wants_bound = false;  // least_time() of every row
 };
 
-// Reads the call as an experiment; `size` of its CallSource may be changed afterwards. Throws InputError, which names the
-// option that is wrong; warnings go to `diagnostics`.
+// Reads the call as an experiment; `size` of its CallSource may be changed afterwards. Throws InputError, which names
+// the option that is wrong; warnings go to `diagnostics`.
 experiment::Experiment read_question(const CollectiveQuestion& question, const workload::CallOperation& operation,
                                      const ConfigFiles& files, Diagnostics& diagnostics, Bytes size = Bytes(1));
 

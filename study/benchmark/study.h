@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "core/machine_kind.h"
 #include "core/units.h"
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "report/documents/documents.h"
 #include "report/result.h"
 #include "study/benchmark/question.h"
@@ -67,7 +67,7 @@ struct CollectiveTable {
   std::string algorithm{};  // that was asked for; empty: any
   // Extremes of an all-to-all whose sizes differ; a row's size is then the mean over ranks.
   std::optional<experiment::ShareExtremes> shares{};
-  std::string by_hand{};    // the key that no measurement has so, for which there are no intervals
+  std::string by_hand{};  // the key that no measurement has so, for which there are no intervals
   std::vector<CollectiveRow> rows;
   std::vector<Problem> warnings;
 };

@@ -155,7 +155,7 @@ nlohmann::ordered_json to_json(const CollectiveTable& table) {
                     {"protocol", row.protocol ? nlohmann::ordered_json(*row.protocol) : nlohmann::ordered_json()},
                     {"bound", row.bound.name}});
   nlohmann::ordered_json document = {
-      {"schema", "orrery.collective/1"}, {"op", table.operation}, {"ranks", table.ranks}};
+      {"schema", "orrery.collective/1"}, {"op", table.operation}, {"ranks", table.ranks}, {"nodes", table.nodes}};
   if (table.shares)
     document["shares"] = {{"most_sent", {{"rank", table.shares->sender}, {"over_mean", table.shares->sent}}},
                           {"most_received", {{"rank", table.shares->receiver}, {"over_mean", table.shares->received}}}};
@@ -175,6 +175,7 @@ report::Document collective_document() {
           "`orrery calibrate` reads it as a log.",
           {{kText, "op", ""},
            {kWhole, "ranks", ""},
+           {kWhole, "nodes", "that they are on"},
            maybe({kMap,
                   "shares",
                   "with `--shares` or `--skew`",

@@ -10,7 +10,7 @@
 
 #include "core/config/tree.h"
 #include "experiment/experiment.h"
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "report/figures.h"
 #include "report/parts.h"
 

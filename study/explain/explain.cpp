@@ -11,7 +11,7 @@
 #include "experiment/job.h"
 #include "experiment/plans/levers.h"
 #include "experiment/recorded_run.h"
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "report/figures.h"
 #include "study/compare/no_difference.h"
 #include "study/interval/interval.h"
@@ -65,12 +65,15 @@ std::vector<ExplainedResource> resources_in(const ConfigValue& resolved) {
   return explained;
 }
 
-std::vector<Variant> changes_in(const ConfigValue& resolved) {
+std::vector<Variant> changes_in(const experiment::Experiment& experiment) {
+  const ConfigValue& resolved = experiment.resolved;
   std::vector<Variant> changes;
   const ConfigEntry* perturb = resolved.find("perturb");
   if (perturb != nullptr && !perturb->value.entries.empty())
     changes.push_back({"no perturbation", {"perturb={}"}, {}, {}});
-  for (Neighbour& plan : neighbours_of(resolved))
+  const auto& training = experiment.jobs.front().workload.training;
+  const bool is_only = experiment.jobs.size() == 1 && training;
+  for (Neighbour& plan : neighbours_of(resolved, is_only ? &*training : nullptr))
     changes.push_back({std::move(plan.name), std::move(plan.settings), {}, {}, std::move(plan.refusal)});
   return changes;
 }
@@ -159,7 +162,7 @@ Explanation explain(const ExplainRequest& request, Points& points, const ConfigF
   Diagnostics diagnostics;
   const experiment::Experiment experiment = load(explanation.base, diagnostics);
   explanation.resources = resources_in(experiment.resolved);
-  explanation.changes = changes_in(experiment.resolved);
+  explanation.changes = changes_in(experiment);
   add_placement(experiment, explanation.changes);
   if (request.allow_oom && !experiment::check_memory(experiment, true, diagnostics))
     add_levers(experiment, explanation.changes);

@@ -75,13 +75,15 @@ class Finder {
         if (offloads_) add_host(entry.value, below);
       } else if (entry.key == "host_launch") {
         if (has_hosts_) add("host launch", entry.value, below, true);  // of several jobs, each with its own software
-      } else if (is_scalar)
+      } else if (is_scalar) {
         add_link(entry.value, below, link_of(path, entry.key, link));
-      else if (entry.key == "device")
+      } else if (entry.key == "device") {
         add_device(entry.value, below);
-      else if (folder_of_key(entry.key) != "links")  // a kind of link, whose figures the link itself has
+        if (offloads_) add_host_link(entry.value, below, child(value, "host"));
+      } else if (folder_of_key(entry.key) != "links") {  // a kind of link, whose figures the link itself has
         walk(entry.value, below,
              name_of(entry.value, entry.key == "nics" ? std::string(kNic) : named(entry.key, link)));
+      }
     }
   }
 
@@ -122,6 +124,14 @@ class Finder {
       if (const ConfigValue* rate = child(host, key))
         add("host copies", *rate, fmt::format("{}.{}", path, key), false).is_link = true;
     if (const ConfigValue* rate = child(host, "update")) add("host update", *rate, path + ".update", false);
+  }
+
+  // The link that copies take where the host does not say how fast they are.
+  void add_host_link(const ConfigValue& device, const std::string& path, const ConfigValue* host) {
+    if (host != nullptr && child(*host, "to_device") != nullptr && child(*host, "from_device") != nullptr) return;
+    const ConfigValue* link = child(device, "pcie");
+    const ConfigValue* rate = link == nullptr ? nullptr : child(*link, "bandwidth");
+    if (rate != nullptr) add("host copies", *rate, path + ".pcie.bandwidth", false).is_link = true;
   }
 
   void add_device(const ConfigValue& device, const std::string& path) {
@@ -192,7 +202,8 @@ class Finder {
 // The plan of the only generated job.
 class Plan {
  public:
-  Plan(const ConfigValue& workload, const ConfigValue& resolved) : workload_(workload), resolved_(resolved) {}
+  Plan(const ConfigValue& workload, const ConfigValue& resolved, const workload::TrainingSpec& training)
+      : workload_(workload), resolved_(resolved), training_(training) {}
 
   std::vector<Neighbour> neighbours() && {
     add_tensor();
@@ -242,12 +253,12 @@ class Plan {
   }
 
   void add_micro_batch() {
-    const std::int64_t micro = number("batch", "micro");
+    const std::int64_t micro = training_.micro_batch;
     const auto add = [&](std::int64_t size) {
       list_.push_back({fmt::format("micro-batch {}", size), {fmt::format("workload.batch.micro={}", size)}});
     };
     if (micro % 2 == 0) add(micro / 2);
-    add(micro * 2);
+    if (!training_.chooses_micro_batch) add(micro * 2);
   }
 
   void add_recomputation() {
@@ -392,6 +403,7 @@ class Plan {
 
   const ConfigValue& workload_;
   const ConfigValue& resolved_;
+  const workload::TrainingSpec& training_;
   std::vector<Neighbour> list_;
 };
 
@@ -411,10 +423,10 @@ std::vector<std::string> settings_of(const Resource& resource, Better better) {
 
 std::vector<Resource> resources_of(const ConfigValue& resolved) { return Finder().find(resolved); }
 
-std::vector<Neighbour> neighbours_of(const ConfigValue& resolved) {
+std::vector<Neighbour> neighbours_of(const ConfigValue& resolved, const workload::TrainingSpec* training) {
   const ConfigValue* workload = child(resolved, "workload");
-  if (workload == nullptr || child(*workload, "model") == nullptr) return {};
-  return Plan(*workload, resolved).neighbours();
+  if (workload == nullptr || training == nullptr) return {};
+  return Plan(*workload, resolved, *training).neighbours();
 }
 
 }  // namespace orrery::study

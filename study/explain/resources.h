@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config/tree.h"
+#include "workload/training/spec/training_spec.h"
 
 namespace orrery::study {
 
@@ -42,8 +43,9 @@ struct Neighbour {
 };
 
 // Neighbours of a generated job's plan, if it is the only job: half and twice the tensor parallelism, on as many ranks,
-// half and twice the micro-batch, other recomputation, other schedules of a pipeline; more kernels in CUDA graphs, if
-// launching them takes time; other precisions of transformers' products that the devices have.
-std::vector<Neighbour> neighbours_of(const ConfigValue& resolved);
+// half and twice the micro-batch (one that was chosen is the largest already), other recomputation, other schedules of
+// a pipeline; more kernels in CUDA graphs, if launching them takes time; other precisions of transformers' products
+// that the devices have.
+std::vector<Neighbour> neighbours_of(const ConfigValue& resolved, const workload::TrainingSpec* training);
 
 }  // namespace orrery::study

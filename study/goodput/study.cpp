@@ -11,7 +11,7 @@
 #include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "experiment/experiment.h"
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "workload/training/layers/model_layers.h"
 #include "workload/training/program/memory_need.h"
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 #include "experiment/job.h"
 #include "study/errors.h"
+#include "study/interval/shipped_values.h"
 #include "system/devices/device.h"
 
 namespace orrery::study {
@@ -63,7 +65,8 @@ bool is_as_read(const ConfigEntry& entry) {
   return !entry.defaulted.empty() || (entry.value.is_default && !entry.value.over_default);
 }
 
-// The first leaf beneath `value` that is written elsewhere than in shipped files; `is_foreign` tells by its place.
+// The first leaf beneath `value` that is written elsewhere than in shipped files; `is_foreign` tells by its path and
+// place.
 template <class Foreign>
 std::string foreign_key(const ConfigValue& value, const std::string& path, const Foreign& is_foreign) {
   for (const ConfigEntry& entry : value.entries) {
@@ -73,7 +76,8 @@ std::string foreign_key(const ConfigValue& value, const std::string& path, const
     const std::string key = path.empty() ? entry.key : fmt::format("{}.{}", path, entry.key);
     if (is_map) {
       if (std::string found = foreign_key(entry.value, key, is_foreign); !found.empty()) return found;
-    } else if (is_priced(key) && std::ranges::find(kVaried, key) == kVaried.end() && is_foreign(entry.value.where)) {
+    } else if (is_priced(key) && std::ranges::find(kVaried, key) == kVaried.end() &&
+               is_foreign(key, entry.value.where)) {
       return key;
     }
   }
@@ -96,21 +100,44 @@ void add_untold(const ConfigValue& value, const std::string& path, const Foreign
     if (std::ranges::find(kTold, key) != kTold.end()) continue;
     if (entry.value.kind == ConfigValue::Kind::kMap)
       add_untold(entry.value, key, is_foreign, untold);
-    else if (std::ranges::find(kCounts, entry.key) == kCounts.end() && is_foreign(entry.value.where))
+    else if (std::ranges::find(kCounts, entry.key) == kCounts.end() && is_foreign("workload." + key, entry.value.where))
       untold.push_back(key);
   }
 }
 
-// Tells by its place what is written elsewhere than in shipped files of hardware, models and software, studies among
-// it; of a result, what is set.
-auto foreign_to(const experiment::Experiment& experiment, const ConfigFiles& files) {
-  const std::string shipped = (files.shipped() / "").lexically_normal().string(), studies = shipped + "studies/";
-  return [shipped, studies, only_settings = experiment.resolved.is_resolved](const Location& where) {
+// Tells what somebody chose: what is written elsewhere than in shipped files of hardware, models and software, studies
+// among it, and neither repeats a shipped file nor was calibrated; of a result, what is set.
+class OwnKeys {
+ public:
+  OwnKeys(const experiment::Experiment& experiment, const ConfigFiles& files)
+      : experiment_(&experiment),
+        files_(&files),
+        shipped_((files.shipped() / "").lexically_normal().string()),
+        studies_(shipped_ + "studies/") {}
+
+  bool operator()(const std::string& key, const Location& where) const {
     if (is_setting(where)) return true;
+    if (experiment_->resolved.is_resolved) return false;
     const std::string file = std::filesystem::path(where.file).lexically_normal().string();
-    return !only_settings && (!file.starts_with(shipped) || file.starts_with(studies));
-  };
-}
+    const bool is_elsewhere = !file.starts_with(shipped_) || file.starts_with(studies_);
+    return is_elsewhere && !(may_be_shipped(key) && explained().contains(key));
+  }
+
+ private:
+  // Found where it is asked for, since most experiments name their files.
+  const std::set<std::string>& explained() const {
+    if (!explained_) {
+      explained_ = keys_as_shipped(experiment_->resolved, *files_);
+      explained_->merge(calibrated_keys(*experiment_, *files_));
+    }
+    return *explained_;
+  }
+
+  const experiment::Experiment* experiment_;
+  const ConfigFiles* files_;
+  std::string shipped_, studies_;
+  mutable std::optional<std::set<std::string>> explained_{};
+};
 
 constexpr std::array<std::string_view, kAllSizeBands.size()> kSizeNames = {"less than 1 MiB", "1 to 256 MiB",
                                                                            "256 MiB and more"};
@@ -194,7 +221,7 @@ std::optional<RunKind> called_collective(const experiment::Experiment& experimen
 
 std::string key_by_hand(const experiment::Experiment& experiment, const ConfigFiles& files,
                         const std::optional<experiment::RecordedRun>& recorded) {
-  std::string key = foreign_key(experiment.resolved, "", foreign_to(experiment, files));
+  std::string key = foreign_key(experiment.resolved, "", OwnKeys(experiment, files));
   return key.empty() && recorded ? recorded->by_hand : key;
 }
 
@@ -203,7 +230,7 @@ std::vector<std::string> keys_untold(const experiment::Experiment& experiment, c
   std::vector<std::string> untold, set;
   if (recorded) untold = recorded->not_compared;
   if (const ConfigEntry* workload = experiment.resolved.find("workload"))
-    add_untold(workload->value, "", foreign_to(experiment, files), set);
+    add_untold(workload->value, "", OwnKeys(experiment, files), set);
   std::ranges::copy_if(set, std::back_inserter(untold), [&](const std::string& key) {
     return !recorded || std::ranges::find(recorded->not_compared, key) == recorded->not_compared.end();
   });
@@ -211,7 +238,8 @@ std::vector<std::string> keys_untold(const experiment::Experiment& experiment, c
 }
 
 std::string setting_by_hand(const experiment::Experiment& experiment) {
-  return foreign_key(experiment.resolved, "", is_setting);
+  return foreign_key(experiment.resolved, "",
+                     [](const std::string&, const Location& where) { return is_setting(where); });
 }
 
 }  // namespace orrery::study

@@ -132,6 +132,9 @@ std::optional<std::vector<NcclTable>> read_collective_json(std::string_view text
   if (const auto ranks = document.find("ranks");
       ranks != document.end() && ranks->is_number_unsigned() && ranks->get<std::uint64_t>() <= UINT32_MAX)
     table.ranks = ranks->get<std::uint32_t>();
+  if (const auto nodes = document.find("nodes");
+      nodes != document.end() && nodes->is_number_unsigned() && nodes->get<std::uint64_t>() <= table.ranks)
+    table.nodes = nodes->get<std::uint32_t>();
   table.groups = table.ranks > 0 ? 1 : 0;
   const auto rows = document.find("rows");
   if (rows == document.end() || !rows->is_array() || rows->empty()) {

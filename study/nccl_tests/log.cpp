@@ -31,6 +31,19 @@ bool numeric(std::string_view text) {
          });
 }
 
+// "host:123:456 [0] misc/socket.cc:483 NCCL WARN socketStartConnect: Connect to 10.0.0.2<4711> failed",
+// "host: Test NCCL failure common.cu:954 'unhandled system error'".
+bool tells_failure(std::span<const Word> words) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string_view first = words[i].text, second = words[i + 1].text;
+    if ((first == "NCCL" || first == "RCCL") && second == "WARN") return true;
+    if (first == "Test" && i + 2 < words.size() && (second == "NCCL" || second == "CUDA" || second == "HIP") &&
+        words[i + 2].text == "failure")
+      return true;
+  }
+  return false;
+}
+
 // A row whose second half comes on a later line, as the library printed something in between.
 struct Begun {
   int line = 0;
@@ -52,6 +65,9 @@ class LogReader {
 
   std::vector<NcclTable> read(std::string_view text);
 
+  // The first line in which the library or the benchmark says that it failed; its number is 0 where none does.
+  const std::pair<int, std::string>& failure() const { return failure_; }
+
  private:
   void read_line(std::string_view raw, bool cut_off);
   bool begin_table(Stream& stream, std::span<const Word> words);
@@ -70,6 +86,7 @@ class LogReader {
   int number_ = 0;
   std::map<std::string, Stream> streams_;  // by the label of their lines
   std::vector<NcclTable> tables_;
+  std::pair<int, std::string> failure_{};
   std::set<std::string_view> programs_;  // whose names were read since the last table began
 };
 
@@ -86,7 +103,9 @@ std::vector<NcclTable> LogReader::read(std::string_view text) {
   for (const NcclTable& table : tables_) {
     if (!table.rows.empty()) continue;
     const std::string message = "no rows under this heading";
-    const std::string hint = "did the benchmark fail?";
+    const std::string hint = failure_.first == 0
+                                 ? "did the benchmark fail?"
+                                 : fmt::format("line {} says: {}", failure_.first, printable(failure_.second, 160));
     if (nothing)
       diagnostics_.error({name_, table.line}, message, hint);
     else
@@ -100,6 +119,8 @@ void LogReader::read_line(std::string_view raw, bool cut_off) {
   const OutputLine line = output_line(raw);
   const std::vector<Word> words = words_of(line.text);
   if (words.empty()) return;
+  if (failure_.first == 0 && tells_failure(words))
+    failure_ = {number_, line.text.substr(line.text.find_first_not_of(' '))};
   Stream& stream = streams_[line.label];
   if (words[0].text == "out-of-place" || words[0].text == "in-place") {
     stream.sides.clear();
@@ -253,8 +274,13 @@ std::vector<NcclTable> read_nccl_log(std::string_view text, const std::string& n
   const std::size_t errors = diagnostics.error_count();
   if (auto tables = read_collective_json(text, name, diagnostics)) return std::move(*tables);
   auto csv = read_nccl_csv(text, name, diagnostics);
-  std::vector<NcclTable> tables = csv ? std::move(*csv) : LogReader(name, diagnostics).read(text);
-  if (tables.empty() && diagnostics.error_count() == errors)
+  LogReader log(name, diagnostics);
+  std::vector<NcclTable> tables = csv ? std::move(*csv) : log.read(text);
+  if (!tables.empty() || diagnostics.error_count() > errors) return tables;
+  if (const auto& [line, said] = log.failure(); line > 0)
+    diagnostics.error({name, line}, "no table of nccl-tests in it; the benchmark failed: " + printable(said, 160),
+                      "run it again once it works, and give it that output");
+  else
     diagnostics.error({name}, "no table of nccl-tests in it", std::string(kLogHint));
   return tables;
 }

@@ -44,12 +44,13 @@ struct NcclTable {
   std::uint32_t groups = 0;  // of ranks that ran beside one another (NCCL_TESTS_SPLIT)
   std::optional<std::uint32_t> threads_per_process;
   std::optional<std::uint32_t> devices_per_thread;
+  std::string device;         // as its driver calls it: "NVIDIA H100 80GB HBM3"; of several kinds the first
   std::string nccl_version;   // "2.18.3+cuda12.2"
   bool cpu_times = false;     // "cputime": how long the calls took on the host, not the operation
   std::vector<NcclRow> rows;  // at least one
 };
 
-// The tables in `text`, in their order. Errors: no table at all; values that are negative or out of range, in rows that
+// The tables in `text`, in their order. Errors: no table at all, with what NCCL said instead; values that are negative or out of range, in rows that
 // are left out. Warnings: rows that are not whole, that contradict themselves (algbw is not bytes / time within what
 // printing rounds away), that had wrong results; headings without rows, or
 // with times of the host. `name` is the file's in all of them.

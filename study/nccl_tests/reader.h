@@ -133,7 +133,7 @@ class NcclRun {
   bool read_rank(std::span<const Word> words, int number);
   std::uint32_t ranks(std::uint64_t devices_per_process, const std::string& file, Diagnostics& diagnostics) const;
 
-  NcclTable told_;
+  NcclTable told_;  // but for ranks, nodes and groups
   std::set<std::uint64_t> ranks_;
   std::set<std::uint64_t> groups_;
   std::set<std::string> hosts_;

@@ -37,6 +37,15 @@ std::string version_of(std::uint32_t code) {
   return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
 }
 
+// The name of the device at the end of a rank's line: behind its address on the bus, "[0000:1b:00]".
+std::string device_of(std::span<const Word> words) {
+  const auto address = std::ranges::find_if(words, [](const Word& word) { return word.text.starts_with('['); });
+  std::string name;
+  for (auto word = address; word != words.end(); ++word)
+    if (word != address) name += (name.empty() ? "" : " ") + std::string(word->text);
+  return name;
+}
+
 // "all_reduce on dgx-a100: 8 ranks (1 x 8 a100-sxm-80gb), ...": the heading of `orrery collective`.
 bool read_simulated(std::span<const Word> words, NcclTable& told) {
   if (words.size() < 9 || words[1].text != "on" || words[4].text != "ranks" || words[6].text != "x") return false;
@@ -67,7 +76,7 @@ bool NcclRun::read(std::span<const Word> words, int number) {
   return read_simulated(words, told_) || read_version(words);
 }
 
-// "nccl-library=22807", "NCCL version 2.18.3+cuda12.2", anywhere in a line.
+// "nccl-library=22807", "NCCL version 2.18.3+cuda12.2", "RCCL version : 2.18.6-HEAD:4ef2a4d", anywhere in a line.
 bool NcclRun::read_version(std::span<const Word> words) {
   constexpr std::string_view kLibrary = "nccl-library=";
   for (const Word& word : words) {
@@ -77,8 +86,10 @@ bool NcclRun::read_version(std::span<const Word> words) {
   }
   for (std::size_t i = 0; i + 2 < words.size(); ++i) {
     if ((words[i].text != "NCCL" && words[i].text != "RCCL") || words[i + 1].text != "version") continue;
-    if (words[i + 2].text[0] < '0' || words[i + 2].text[0] > '9') continue;
-    told_.nccl_version = words[i + 2].text;
+    std::size_t at = i + 2;
+    if (words[at].text == ":" && at + 1 < words.size()) ++at;
+    if (words[at].text[0] < '0' || words[at].text[0] > '9') continue;
+    told_.nccl_version = words[at].text.substr(0, words[at].text.find('-'));
     return true;
   }
   return false;
@@ -94,6 +105,7 @@ bool NcclRun::read_rank(std::span<const Word> words, int number) {
   if (!ranks_.insert(*rank).second) repeated_line_ = number;
   groups_.insert(number_behind(words, "Group").value_or(0));
   hosts_.emplace(host);
+  if (told_.device.empty()) told_.device = device_of(words);
   processes_.emplace(host, *process);
   return true;
 }

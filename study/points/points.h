@@ -18,7 +18,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "study/points/point.h"
 #include "study/points/store.h"
 

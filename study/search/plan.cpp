@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/other_names.h"
 #include "core/config/quantity_text.h"
 #include "workload/training/spec/mixer_sizes.h"
 
@@ -330,8 +331,9 @@ bool is_one_behind_the_other(ScheduleKind kind) {
 }
 
 std::optional<PlanKey> plan_key_named(std::string_view name) {
+  const std::string path = plain_path(name);
   const auto found = std::ranges::find_if(
-      kKeys, [&](const KeyText& key) { return name == key.name || name == key.path || name == key.alias; });
+      kKeys, [&](const KeyText& key) { return name == key.name || path == key.path || name == key.alias; });
   if (found == kKeys.end()) return std::nullopt;
   return static_cast<PlanKey>(found - kKeys.begin());
 }

@@ -14,6 +14,7 @@
 #include "core/config/quantity_text.h"
 #include "core/files/input_files.h"
 #include "core/in_parallel.h"
+#include "core/whole_memory.h"
 #include "experiment/job.h"
 #include "experiment/plans/bound.h"
 #include "study/interval/interval.h"
@@ -85,7 +86,7 @@ class Searcher {
     check_searchable(*base_, request.file);
     const Bytes capacity = std::ranges::min(base_->devices, {}, &system::DeviceSpec::memory_capacity).memory_capacity;
     search_.capacity = Bytes(static_cast<std::int64_t>(static_cast<double>(capacity.count()) * request.most_memory));
-    search_.device_memory = capacity;
+    search_.device_memory = whole_memory(capacity);
     search_.asked = request.best;
     for (const Constraint& constraint : request.where) constraint.check(plan_key_names());
     const workload::TrainingSpec& training = training_of(*base_);

@@ -343,6 +343,8 @@ report::Document search_document() {
        maybe({kMap, "interval", "[how sure](results.md#how-sure-it-is) the time of the best is",
               report::interval_keys()}),
        maybe({kMap, "ratio_error", "by which times of two plans may be off", ratio_error_keys()}),
+       maybe(
+           {kMap, "launcher", "with `--launcher-flags`: the best as arguments of a launcher", report::launcher_keys()}),
        {kList, "others", "that were simulated", found},
        maybe({kMap, "given", "the plan of the experiment", given}),
        maybe({kText, "given_refusal", "why that is not compared"}),

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/other_names.h"
 #include "core/config/relative.h"
 #include "core/suggest.h"
 #include "experiment/experiment.h"
@@ -72,7 +73,7 @@ void read_values(Section& section, const std::optional<std::string>& key, SweepA
     if (value.kind == Kind::kNull)
       diagnostics.error(value.where, fmt::format("a value of the axis '{}' is missing", axis.name));
     else
-      add_choice(axis, labels, {label_of(value), value.where, {{*key, value}}}, diagnostics);
+      add_choice(axis, labels, {label_of(value), value.where, {{plain_path(*key), value}}}, diagnostics);
   }
 }
 
@@ -88,7 +89,7 @@ void read_settings(Section& section, SweepAxis& axis) {
                   setting.know(key.key);
                   if (key.value.kind == Kind::kNull)
                     diagnostics.error(key.where, fmt::format("'{}' has no value", printable(key.key)));
-                  choice.settings.push_back({key.key, key.value});
+                  choice.settings.push_back({plain_path(key.key), key.value});
                 }
                 add_choice(axis, labels, std::move(choice), diagnostics);
               });
@@ -211,6 +212,7 @@ void read_sweep(Section& section, Sweep& sweep) {
     sweep.experiment = std::move(recorded->experiment);
   else if (shared->kind == Kind::kScalar)
     section.context().files().expand(sweep.experiment, "studies", diagnostics);
+  spell_out_names(sweep.experiment, section.context().files(), diagnostics);
   if (shared->kind == Kind::kList) section.error("experiment", "'experiment' is a list; a map of keys is expected");
   if (experiment::file_kind(sweep.experiment) == experiment::FileKind::kSweep)
     return section.error("experiment", "'experiment' is itself a sweep; one experiment is expected",
@@ -220,7 +222,7 @@ void read_sweep(Section& section, Sweep& sweep) {
 
 // For all points, so that no axis may take it back.
 void change_experiment(Sweep& sweep, const std::string& setting, const ConfigFiles& files, Diagnostics& diagnostics) {
-  const std::string path = path_of_setting(setting);
+  const std::string path = plain_path(path_of_setting(setting));
   for (const SweepAxis& axis : sweep.axes)
     if (undone_by(axis, path) != nullptr)
       return diagnostics.error({"--set " + printable(setting)},

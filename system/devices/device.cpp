@@ -9,9 +9,25 @@
 
 #include "core/config/quantity_text.h"
 #include "network/fabric/link_type.h"
+#include "system/devices/compute_formats.h"
 
 namespace orrery::system {
 namespace {
+
+void read_formats(Section& section, ComputeSpec& compute) {
+  for (const Precision precision : kFormatsOfTheirOwn)
+    compute.formats[static_cast<std::size_t>(precision)] = section.maybe<Efficiency>(
+        name_of(precision), is_of_products_only(precision)
+                                ? "in place of `fp8` for GEMMs with operands in this format"
+                                : "in place of `gemm` for GEMMs with operands in this format");
+}
+
+void read_stage(Section& section, std::string_view key, double& factor, std::string_view meaning) {
+  factor = section.maybe<double>(key, meaning).value_or(1);
+  if (factor >= 0.01 && factor <= 100) return;
+  section.error(key, fmt::format("invalid factor {}", factor), "between 0.01 and 100; a share is written 0.9 or 90 %");
+  factor = 1;
+}
 
 void read_compute(Section& section, ComputeSpec& compute) {
   section.takes("clock", compute.clock,
@@ -23,6 +39,13 @@ void read_compute(Section& section, ComputeSpec& compute) {
       "fp32", compute.fp32,
       "share of the peak that the main loop of a GEMM with fp32 operands reaches; tensor cores do not take fp32",
       "as gemm");
+  read_formats(section, compute);
+  read_stage(section, "input_gradient", compute.input_gradient,
+             "rate of the GEMMs of input gradients (layout NN) relative to those forward (TN), beside what a software "
+             "adds; 1 without it");
+  read_stage(
+      section, "weight_gradient", compute.weight_gradient,
+      "rate of products of weight gradients (layout NT) over that of forward ones; adding up in fp32 comes on top");
   section.takes("gemm_launch", compute.gemm_launch, "fixed time of a GEMM, in addition to its work");
   section.takes("memory", compute.memory, "share of the memory's peak bandwidth that kernels reach");
   section.takes("launch", compute.launch, "fixed time of an element-wise kernel, in addition to its work");

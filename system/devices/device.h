@@ -36,6 +36,11 @@ struct ComputeSpec {
   Duration launch{2'000'000};          // of an element-wise kernel
   Efficiency flash_forward{500'000};   // of the peak
   Efficiency flash_backward{420'000};  // likewise; 0.84 of forward where only that was measured
+  // Rates of formats with a figure of their own, by Precision: in place of gemm, or of fp8 for operands of one byte.
+  std::array<std::optional<Efficiency>, kAllPrecisions.size()> formats{};
+  // Rates of products of gradients relative to the forward one, which has other layouts: TN, NN and NT.
+  double input_gradient = 1;
+  double weight_gradient = 1;
 
   bool operator==(const ComputeSpec&) const = default;
 };

@@ -108,6 +108,12 @@ Duration from_seconds(double time) {
 
 double share(Efficiency efficiency) { return number(efficiency.count()) / number(kFullEfficiency.count()); }
 
+// Relative to a forward product.
+double stage_rate(workload::ProductStage stage, const ComputeSpec& compute) {
+  if (stage == workload::ProductStage::kInputGradient) return compute.input_gradient;
+  return stage == workload::ProductStage::kWeightGradient ? compute.weight_gradient : 1;
+}
+
 }  // namespace
 
 std::span<const GemmConstant> shared_gemm_constants() { return kGemmConstants; }
@@ -190,11 +196,14 @@ double OperatorModel::low_precision_share(const workload::Gemm& gemm) const {
 }
 
 double OperatorModel::gemm_rate(const workload::Gemm& gemm) const {
-  const double loss =
-      is_of_products_only(gemm.precision) ? share(device_.compute.fp8) * low_precision_share(gemm) : rates_.bf16;
+  const ComputeSpec& compute = device_.compute;
+  const std::optional<Efficiency>& own = compute.formats[static_cast<std::size_t>(gemm.precision)];
+  const bool is_low = is_of_products_only(gemm.precision);
+  const double loss = is_low ? share(own.value_or(compute.fp8)) * low_precision_share(gemm) : rates_.bf16;
   const double alignment = gemm.aligned ? 1 : kUnaligned;
-  const Efficiency main_loop = gemm.precision == Precision::kFp32 ? device_.compute.fp32 : device_.compute.gemm;
-  return peak(gemm.precision) * share(main_loop) * loss * alignment * rates_.gemm;
+  Efficiency main_loop = gemm.precision == Precision::kFp32 ? compute.fp32 : compute.gemm;
+  if (own && !is_low) main_loop = *own;
+  return peak(gemm.precision) * share(main_loop) * loss * alignment * rates_.gemm * stage_rate(gemm.stage, compute);
 }
 
 // A kernel of its own reads the partial sums that every slice has written, in fp32 at least.

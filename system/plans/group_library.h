@@ -83,6 +83,7 @@ class NcclLibrary final : public GroupLibrary {
   const collectives::NcclOptions& options() const { return options_; }
   const collectives::NcclConstants& constants() const { return constants_; }
   const MachineKind& machine() const { return machine_; }
+  std::span<const MachineKind> machines() const { return machines_; }
 
  private:
   collectives::NcclOptions options_;

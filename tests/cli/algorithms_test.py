@@ -15,7 +15,7 @@ JOB = """\
 workload:
   model: {hidden: 1024, layers: 4, heads: 16, vocab: 1024, sequence: 512}
   parallel: {tensor: 4, data: 4}
-  batch: {global: 16}
+  batch: {global: 16, micro: 1}
 cluster: dgx-a100
 nodes: 2
 collectives:

@@ -538,7 +538,7 @@ MACHINES = [
 ]
 
 PLACEMENTS = [
-    more("placement: anywhere", "job.yaml:7:12: error: not a placement", "write packed, dense, strided, random(7) or a list"),
+    more("placement: anywhere", "job.yaml:7:12: error: not a placement", "random(7), devices(0,1,4,5) or a list of device numbers"),
     more("placement: random(x)", "job.yaml:7:12: error: not a placement"),
     more("placement: {0: 1}", "job.yaml:7:12: error: not a placement"),
     more("placement: [0, 0]", "job.yaml:7:12: error: placement puts two ranks on device 0"),

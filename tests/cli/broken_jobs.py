@@ -11,17 +11,17 @@ cluster: dgx-a100
 workload:
   model: {hidden: 1024, layers: 8, heads: 16, kv_heads: 4, vocab: 51200, sequence: 1024}
   parallel: {data: 8}
-  batch: {global: 16}
+  batch: {global: 16, micro: 1}
 """
 EXPERTS = MODEL.replace("sequence: 1024", "sequence: 1024, experts: 8, experts_per_token: 2")
 RESNET = re.sub("{hidden.*}", "resnet-50", MODEL)
-DLRM = re.sub("{hidden.*}", "dlrm", MODEL).replace("global: 16", "global: 16, micro: 2")
+DLRM = re.sub("{hidden.*}", "dlrm", MODEL).replace("micro: 1", "micro: 2")
 
 
 DISPATCH = "experts: {{dispatch: {{name: deepep, exchange: copies, processors: {}, processor_rate: 15 GB/s}}}}\n"
 
 
-def job(what, parallel, *message, more="", batch="{global: 16}", base=MODEL):
+def job(what, parallel, *message, more="", batch="{global: 16, micro: 1}", base=MODEL):
     """A sound job with other degrees, another batch and further keys of `workload`."""
     text = re.sub("  parallel: .*", f"  parallel: {{{parallel}}}", base)
     text = re.sub("  batch: .*", f"  batch: {batch}", text)
@@ -75,12 +75,21 @@ WORKLOADS = [
           "job.yaml:3:10: error: no 'gpt3-175' among the shipped models", "did you mean 'gpt3-175b'?"),
     whole("Software of no name", MODEL + "  software: megatron-2023\n",
           "job.yaml:6:13: error: no 'megatron-2023' among the shipped software", "did you mean"),
-    whole("A model without a batch", MODEL.replace("  batch: {global: 16}\n", ""),
+    whole("A model without a batch", MODEL.replace("  batch: {global: 16, micro: 1}\n", ""),
           "job.yaml:3:3: error: 'workload.batch' is missing"),
     job("No global batch", "data: 8", "job.yaml:5:10: error: 'workload.batch.global' is missing", batch="{micro: 1}"),
     job("`tensr: 2`", "tensr: 2", "job.yaml:4:14: error: unknown key 'tensr'", "did you mean 'tensor'?"),
-    job("`tp: 8`", "tp: 8", "job.yaml:4:14: error: unknown key 'tp'", "here it is 'tensor'"),
-    job("`tp: 8` beside `parallel`", "data: 8", "job.yaml:6:3: error: unknown key 'tp'", "here it is 'parallel.tensor'", more="tp: 8"),
+    job("`tp: 8` beside `tensor: 4`", "tp: 8, tensor: 4", "job.yaml:4:14: error: 'tp' is 'workload.parallel.tensor', which is given at job.yaml:4:29, too", "leave one of them out"),
+    job("`gbs` beside `batch`", "data: 8", "job.yaml:6:3: error: 'gbs' is 'workload.batch.global', which is given at job.yaml:5:19, too", more="gbs: 32"),
+    job("`gbs` that is a list", "data: 8", "error: workload.batch.global: a list is not a whole number", batch="{micro: 1}", more="gbs: [1, 2]"),
+    job("Accumulation that makes another batch", "data: 8", "error: 3 micro-batches of 8 replicas are no global batch of 16", "give two of workload.batch.global, micro and accumulation", batch="{global: 16, accumulation: 3}"),
+    job("Accumulation beyond what can be counted", "data: 8", "error: 4294967296 micro-batches of 8 replicas are too many", batch="{accumulation: 4294967296}"),
+    job("A micro-batch that is no number", "data: 8", "error: workload.batch.micro: 'largest' is not a", batch="{global: 16, micro: largest}"),
+    job("Software like no other", "data: 8", "error: no 'megatron-20' among the shipped software", more="software: {like: megatron-20, dropout: true}"),
+    job("Software like a map", "data: 8", "error: 'like' is a map; the name of a file is expected", "a name in software, or a path", more="software: {like: {name: a}}"),
+    Row("Software like itself", 2, ["error: more than 8 files are each like another", "a name in software, or a path"],
+        files={"job.yaml": MODEL + "  software: self.yaml\n", "self.yaml": "like: self.yaml\n"}),
+    job("A key of the default software that is none", "data: 8", "error: unknown key 'dropouts' in 'workload.software'", "did you mean 'dropout'?", more="software: {dropouts: true}"),
     model("An architecture of Hugging Face that is not known", "model_type: mamba, hidden_size: 1024",
           "job.yaml:3:11: error: unknown architecture 'mamba', and its keys are not all of a transformer's: num_hidden_layers, ",
           "llama", "docs/jobs.md"),
@@ -430,9 +439,9 @@ BATCHES = [
 ]
 
 SCHEDULES = [
-    job("Chunks without an interleaved schedule", "pipeline: 2", "job.yaml:6:30: error: virtual_stages: 2 has no meaning "
+    job("Chunks without an interleaved schedule", "pipeline: 2", "job.yaml:6:42: error: virtual_stages: 2 has no meaning "
         "for the schedule 1f1b", "workload.schedule.kind: 1f1b-interleaved beside it, or workload.schedule.virtual_stages: 1",
-        more="schedule: {virtual_stages: 2}"),
+        more="schedule: {kind: 1f1b, virtual_stages: 2}"),
     job("Interleaving of one stage", "data: 8", "job.yaml:6:54: error: interleaving needs more than one pipeline stage",
         "leave workload.schedule.virtual_stages out, or raise workload.parallel.pipeline",
         more="schedule: {kind: 1f1b-interleaved, virtual_stages: 2}"),
@@ -442,14 +451,14 @@ SCHEDULES = [
     job("Groups without an interleaved schedule", "pipeline: 2", "job.yaml:6:21: error: group has no meaning for the schedule "
         "1f1b", "workload.schedule.kind: 1f1b-interleaved beside it, or leave group out", more="schedule: {group: 4}"),
     job("Groups shorter than the pipeline", "pipeline: 4, data: 2", "error: groups of 2 micro-batches do not keep the pipeline "
-        "full: there are 4 stages", "workload.schedule.group: 4, or workload.schedule.kind: 1f1b", batch="{global: 16}",
+        "full: there are 4 stages", "workload.schedule.group: 4, or workload.schedule.kind: 1f1b", batch="{global: 16, micro: 1}",
         more="schedule: {kind: 1f1b-interleaved, virtual_stages: 2, group: 2}"),
     job("Groups longer than the batch", "pipeline: 4, data: 2", "error: groups of 9 micro-batches do not keep the pipeline "
-        "full: there are 8 micro-batches", "workload.schedule.group: 4, or workload.schedule.kind: 1f1b", batch="{global: 16}",
+        "full: there are 8 micro-batches", "workload.schedule.group: 4, or workload.schedule.kind: 1f1b", batch="{global: 16, micro: 1}",
         more="schedule: {kind: 1f1b-interleaved, virtual_stages: 2, group: 9}"),
     job("Groups with too short a rest", "pipeline: 4, data: 2", "error: groups of 5 micro-batches do not keep the pipeline "
         "full: of 8 micro-batches the last group would have 3, fewer than the 4 stages", "workload.schedule.group: 4, or "
-        "workload.schedule.kind: 1f1b", batch="{global: 16}",
+        "workload.schedule.kind: 1f1b", batch="{global: 16, micro: 1}",
         more="schedule: {kind: 1f1b-interleaved, virtual_stages: 2, group: 5}"),
     job("An unknown schedule", "pipeline: 2", "error: workload.schedule.kind: unknown value '1f1p'",
         "did you mean '1f1b'?", more="schedule: {kind: 1f1p}"),
@@ -632,7 +641,7 @@ OTHER_KINDS = [
         more='lora: {targets: [""]}'),
     job("More images at once than can be counted", "data: 8", "job.yaml:5:35: error: 1048576 samples at once are too many",
         "batch.micro: at most 262144", batch="{global: 8388608, micro: 1048576}", base=RESNET),
-    job("Micro-batches of a recommendation model", "data: 8", "job.yaml:5:10: error: a recommendation model takes its "
+    job("Micro-batches of a recommendation model", "data: 8", "job.yaml:5:30: error: a recommendation model takes its "
         "whole batch at once, not in 2 micro-batches", "batch.micro: 2", base=DLRM),
 ]
 
@@ -734,7 +743,7 @@ SEVERAL = [
     whole("A mistake in the workload of a job", TWO_JOBS.replace("data: 4", "dta: 4"),
           "job.yaml:8:18: error: unknown key 'dta' in 'jobs[].workload.parallel'", "did you mean 'data'?"),
     whole("The nodes of one job", TWO_JOBS.replace("  - name: b\n", "  - name: b\n    nodes: 4\n"),
-          "unknown key 'nodes' in 'jobs[]'", "did you mean one of 'cluster.nodes', 'perturb.nodes'?"),
+          "unknown key 'nodes' in 'jobs[]'", "did you mean one of 'nodes', 'cluster.nodes', 'perturb.nodes'?"),
     whole("Jobs with more ranks than devices", "nodes: 1\n" + TWO_JOBS.replace("data: 4", "data: 8"),
           "job.yaml:1:1: error: the 2 jobs have 10 ranks, the cluster only 8 devices", "write `nodes: 2` or more"),
     whole("A list of devices shorter than the jobs", TWO_JOBS + "placement: [0, 1, 2, 3]\n",

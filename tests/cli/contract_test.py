@@ -40,8 +40,8 @@ MODEL_WITH_WARNINGS = """cluster: dgx-h100
 nodes: 1
 workload:
   model: llama3-70b
-  parallel: {tensor: 2}
-  batch: {global: 2}
+  parallel: {tensor: 2, data: 1, zero: 0, sequence: false}
+  batch: {global: 2, micro: 1}
 """
 SOUND = {"job.yaml": JOB, "rank.0.et": small_trace(), "rank.1.et": small_trace()}
 # 5 us of computing; then each half of the all-reduce of 1 MiB goes to the other rank and back, one after the other:
@@ -358,12 +358,12 @@ def check_collectives(program, checks, folder):
             continue
         document = json.loads(outcome.stdout)  # raises unless it is exactly one document
         has_intervals = any(row["protocol"] for row in document["rows"])
-        checks.check(list(document) == ["schema", "op", "ranks", "rows"] + (["intervals"] if has_intervals else []),
+        checks.check(list(document) == ["schema", "op", "ranks", "nodes", "rows"] + (["intervals"] if has_intervals else []),
                      f"{operation}: the fields", list(document))
         for interval in document.get("intervals", []):
             checks.check([field for field in interval if field != "beyond"] == COLLECTIVE_INTERVAL
                          and 0 < interval["low"] <= interval["high"], f"{operation}: the fields of an interval", interval)
-        checks.check((document["schema"], document["op"], document["ranks"]) == ("orrery.collective/1", operation, 16),
+        checks.check((document["schema"], document["op"], document["ranks"], document["nodes"]) == ("orrery.collective/1", operation, 16, 2),
                      f"{operation}: the schema, the operation and the ranks", document)
         checks.check([row["bytes"] for row in document["rows"]] == [1 << k for k in range(3, 31)],
                      f"{operation}: a row for every size")
@@ -389,7 +389,7 @@ def check_calibration(program, checks, folder):
     outcome = program.run(["calibrate", "log.json", "--cluster", "dgx-a100", *said], folder)
     checks.check(outcome.code == 0 and re.fullmatch(r"wrote dgx-a100-calibrated.yaml \(.*\)\n", outcome.stderr),
                  "calibrate runs", outcome.stderr)
-    row = [line.split() for line in outcome.stdout.splitlines() if "base.ring.ll " in line]
+    row = [line.split() for line in outcome.stdout.splitlines() if " base.ring.ll " in line]
     checks.check(row and row[0][:5] == ["base.ring.ll", "6.6", "us", "9", "us"], "calibrate finds the constant",
                  outcome.stdout)
     written = (Path(folder) / "dgx-a100-calibrated.yaml").read_text()
@@ -403,7 +403,9 @@ def check_calibration(program, checks, folder):
              for text in (again.stdout, (Path(folder) / "log.json").read_text())]
     checks.check(all(abs(a - b) <= 1e-3 * b for a, b in zip(*times, strict=True)),
                  "the calibrated cluster predicts the log", times)
-    silent = program.run(["calibrate", "log.json", "--cluster", "dgx-a100"], folder)
+    silent = program.run(["calibrate", "log.json", "--cluster", "dgx-a100", "--dry-run", "--html", "page.html"], folder)
+    checks.check("dry run" in silent.stdout and "wrote dgx-a100-calibrated" not in silent.stderr and
+                 (Path(folder) / "page.html").exists(), "--dry-run writes the page alone", silent.stdout + silent.stderr)
     checks.check("who launches the kernels" in silent.stderr and "version of NCCL" in silent.stderr,
                  "what the log does not say is assumed aloud", silent.stderr)
     # The file is a cluster, and may be calibrated itself.
@@ -454,7 +456,7 @@ def check_settings_in_files(program, checks, folder):
 
 def check_resolved(program, checks, folder):
     """The experiment in a result, run again as a file, gives the same result, without a word about what is written out
-    and changes nothing."""
+    and changes nothing; where its figures are from is no longer in it."""
     write_files(folder, SOUND)
     for setting in ("cluster.device.memory.bandwidth=1 TB/s", "collectives={library: nccl, version: 2.20}", "cluster=dgx-h100"):
         first = json.loads(program.run(["run", "job.yaml", "--set", setting, "--set", "network.model=flow", "--json",
@@ -462,7 +464,7 @@ def check_resolved(program, checks, folder):
         write_files(folder, {"resolved.yaml": json.dumps(first["experiment"])})
         second = program.run(["run", "resolved.yaml", "--json", "-", "--deterministic"], folder)
         again = json.loads(second.stdout)
-        checks.check(second.code == 0 and {**again, "provenance": 0} == {**first, "provenance": 0},
+        checks.check(second.code == 0 and {**again, "provenance": 0, "evidence": 0} == {**first, "provenance": 0, "evidence": 0},
                      f"the resolved experiment is an experiment, and the same ({setting})",
                      second.stderr or second.stdout)
 

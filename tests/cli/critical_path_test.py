@@ -13,10 +13,10 @@ GPT = STUDIES / "gpt3-175b-128-a100.yaml"
 # Kernels so short that devices wait for every launch, of 30 us on an H100's host.
 SMALL = {"cluster": "dgx-a100", "nodes": 2,
          "workload": {"model": {"hidden": 1024, "layers": 16, "heads": 16, "vocab": 1024, "sequence": 512},
-                      "software": "megatron-2024", "batch": {"global": 32, "micro": 1}, "parallel": {"data": 16}}}
-EXPERTS = ("workload.model=mixtral-8x7b", "workload.model.layers=4", "workload.parallel={expert: 8, data: 16}",
+                      "software": "megatron-2024", "batch": {"global": 32, "micro": 1}, "parallel": {"data": 16, "zero": 0}}}
+EXPERTS = ("workload.model=mixtral-8x7b", "workload.model.layers=4", "workload.parallel={expert: 8, data: 16, zero: 0}",
            "workload.software=megatron-2025", "workload.software.host.reads_sizes=true")
-PIPELINE = ("workload.parallel={pipeline: 4, data: 4}", "workload.batch.global=256")
+PIPELINE = ("workload.parallel={pipeline: 4, data: 4, zero: 0}", "workload.batch.global=256")
 
 
 def path_of(program, folder, *arguments):

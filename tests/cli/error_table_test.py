@@ -10,10 +10,13 @@ import sys
 
 import broken_algorithms
 import broken_astra
+import broken_calibration
 import broken_commands
 import broken_configs
 import broken_imports
 import broken_jobs
+import broken_kernels
+import broken_machines
 import broken_traces
 from error_row import files_of
 from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
@@ -64,7 +67,8 @@ def main():
     text = INTRODUCTION
     rows = 0
     names = set()
-    for table in (broken_commands, broken_configs, broken_jobs, broken_traces, broken_imports, broken_algorithms, broken_astra):
+    for table in (broken_commands, broken_configs, broken_jobs, broken_traces, broken_imports, broken_machines, broken_algorithms, broken_astra,
+                  broken_kernels, broken_calibration):
         text += f"\n## {table.TITLE}\n"
         for row in table.ROWS:
             rows += 1

@@ -22,7 +22,7 @@ workload:
   model: {layers: 4, hidden: 2048, heads: 16, vocab: 32000, sequence: 512}
   parallel: {data: 32}
   overlap: {gradients: false}
-  batch: {global: 32}
+  batch: {global: 32, micro: 1}
 """
 # Settings that say the same.
 SAME = [

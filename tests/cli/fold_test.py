@@ -27,7 +27,7 @@ REFUSED_ON_THE_WAY = """\
 workload:
   model: {hidden: 1024, layers: 8, heads: 16, vocab: 1024, sequence: 512}
   parallel: {tensor: 4, data: 2}
-  batch: {global: 16}
+  batch: {global: 16, micro: 1}
   iterations: 2
 cluster: dgx-a100
 nodes: 1

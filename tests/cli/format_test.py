@@ -68,7 +68,7 @@ def main():
             outcome = program.run(wrong, folder)
             checks.check(outcome.code == 2 and "--format: error: " in outcome.stderr, f"{wrong} is refused", outcome.stderr)
         # An answer of sentences alone.
-        for command in (["check", "job.yaml"], ["workload", "lint", str(SOURCE / "traces" / "all-reduce-8" / "rank")]):
+        for command in (["check", str(SOURCE / "configs" / "studies" / "replay-a100.yaml")], ["workload", "lint", str(SOURCE / "traces" / "all-reduce-8" / "rank")]):
             for form, mark in (("csv", "# "), ("latex", "% ")):
                 outcome = program.run([*command, "--format", form], folder)
                 checks.check(outcome.code == 0 and f"--format: warning: this answer has no table: all of it is comments of {form}\n" in outcome.stderr

@@ -49,10 +49,21 @@ UNUSED = [
      ("workload.offload.states=100 %",)),
     ("workload.offload.update", "device", ("workload.offload.activations=50 %",), "no states are offloaded",
      ("workload.offload.states=100 %",)),
+    ("cluster.node.host.update", "300 GB/s", ("workload.offload.states=100 %", "workload.offload.update=device"),
+     "no job has hosts update the optimizer's states", ("workload.offload.states=100 %",)),
+    ("cluster.node.host.pcie", "50 %",
+     ("workload.offload.states=100 %", "cluster.node.host.to_device=20 GB/s", "cluster.node.host.from_device=20 GB/s"),
+     "'to_device' and 'from_device' hold", ("workload.offload.states=100 %",)),
+    ("cluster.node.device.pcie.bandwidth", "16 GB/s", (), "'cluster.node.nics.host_link' holds",
+     ("workload.offload.states=100 %",)),
+    (f"{SOFTWARE}.zero", "2", ("workload.parallel.zero=1",), "'workload.parallel.zero' holds", ()),
+    (f"{SOFTWARE}.sequence", "true", ("workload.parallel.tensor=1", "workload.parallel.data=8", "workload.parallel.zero=1"),
+     "no tensor parallelism", ()),
     ("workload.experts.row_multiple", "16", EXPERTS, "are a multiple of it already",
      (*EXPERTS, "workload.model.sequence=4104")),
     ("cluster.node.device.exponentials", "2", ("workload.model.attention=plain",), "it tells the time of flash attention",
      ("workload.model.attention=flash",)),
+    ("cluster.node.device.compute.fp16", "50 %", (), "no job has GEMMs in fp16", ("workload.precision=fp16",)),
 ]
 SWEEP = """experiment: job.yaml
 vary: [{{key: {key}, values: [{values}]}}]
@@ -134,6 +145,11 @@ def check_overruled(program, checks, folder):
     fixed = program.run(["run", "job.yaml", "--set", "collectives.library=fixed", "--set", "cluster.nccl.send_buffer=9 MB"], folder)
     checks.check("'collectives.library' is 'fixed'" in fixed.stderr, "constants of a library that is not in use",
                  fixed.stderr)
+    for nodes, is_idle in (("99", True), ("2", False)):
+        (folder / "tuner.csv").write_text(f"allreduce,0,1,ring,ll,-1,{nodes},-1\n")
+        tuned = program.run(["run", "job.yaml", "--set", "collectives.tuner=tuner.csv"], folder)
+        checks.check(("no row of the table is for as few as 2 nodes and 16 ranks" in tuned.stderr) == is_idle,
+                     f"a table of a tuner for {nodes} nodes", tuned.stderr)
     wins = program.run(["run", "job.yaml", "--set", "cluster.node.fabric.bandwidth=200 GB/s", "--nodes", "2"], folder)
     checks.check("changes nothing" not in wins.stderr, "the command line overrules files without a word", wins.stderr)
     quiet = program.run(["check", *sorted(map(str, (SOURCE / "configs" / "clusters").glob("*.yaml")))], folder)

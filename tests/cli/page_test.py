@@ -126,6 +126,9 @@ OTHERS = {
     "collective.html": (
         ["collective", "--cluster", "dgx-a100", "--op", "all_reduce", "-b", "1K", "-e", "1G", "-f", "4"],
         ["Time over size", "Bus bandwidth over size", "Numbers"], lambda data: [data["rows"][-1]["time_us"] * 1e-6]),
+    "calibrate.html": (
+        ["calibrate", "log.json", "--cluster", "dgx-a100", "--launch", "mpi", "--version", "2.30", "--out", "calibrated.yaml"],
+        ["Collectives"], lambda data: [data["rows"][-1]["after_s"]]),
     "validate.html": (["validate", "nccl", "experts"], ["Collectives", "Exchanges of experts"], lambda data: []),
 }
 
@@ -198,6 +201,8 @@ def main():
         outcome = program.run(["run", "job.yaml", "--html", "no/such/page.html"], folder)
         checks.check(outcome.code == 2 and "no/such/page.html" in outcome.stderr and not outcome.stdout,
                      "a page that cannot be written is refused before the run", outcome.stderr)
+        program.run(["collective", "--cluster", "dgx-a100", "--library", "nccl", "--op", "all_reduce", "-b", "8", "-e", "8G",
+                     "--set", "cluster.nccl.base.ring.ll=9 us", "--json", "log.json"], folder)
         check_others(checks, program, folder)
         if chromium.program() is None:
             print("SKIPPED: chromium is not installed, so no page was opened")

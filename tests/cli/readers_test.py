@@ -16,7 +16,7 @@ DEEP = 100_000
 ASTRA = SOURCE / "docs" / "examples" / "astra-sim"
 GOAL = "num_ranks 2\nrank 0 {\nl1: send 4096b to 1 tag 7\n}\nrank 1 {\nl1: recv 4096b from 0 tag 7\n}\n"
 # Ways into the program for a file, and whether they are told of a JSON or YAML file.
-READING = re.compile(r"\b(ifstream|fopen|gzopen|mmap|O_RDONLY)\b|json::parse\(|Json::parse\(|sax_parse\(|json::accept\(|Json::accept\(")
+READING = re.compile(r"\b(ifstream|fopen|gzopen|O_RDONLY)\b|\bmmap\(|json::parse\(|Json::parse\(|sax_parse\(|json::accept\(|Json::accept\(")
 READERS = {"core/files/read_file.cpp",  # the door
            "core/files/json.h", "core/files/json.cpp",  # that of JSON
            "core/files/folder_lock.cpp", "core/files/output_file.cpp",  # open folders

@@ -50,6 +50,8 @@ COMMANDS = {
     "explain": ["explain", "job.yaml"],
     "search": ["search", "job.yaml", "--best", "2", "--fix", "tensor=4"],
     "collective": ["collective", "--cluster", "dgx-a100", "--op", "all_reduce", "-b", "1M", "-e", "4M"],
+    "log": ["collective", "--cluster", "dgx-a100", "--library", "nccl", "--op", "all_reduce", "-b", "8", "-e", "8G"],
+    "calibrate": ["calibrate", "of-log.json", "--cluster", "dgx-a100", "--launch", "mpi", "--version", "2.30", "--dry-run"],
     "goodput": GOODPUT,
     "goodput-simulated": [*GOODPUT, "--set", "workload.tokens=1e12"],
     "error": ["run", "missing.yaml"],

@@ -79,7 +79,7 @@ BROKEN = {
     "dims-as-map": ("cluster: dgx-a100", "cluster: {dims: {topology: switch}, device: a100-sxm-80gb}"),
     "fold-as-number": ("", "fold: 3\n"),
     "yes": ("data: 2", "data: 2, sequence: 17"),
-    "no-batch-size": ("batch: {global: 64, micro: 2}", "batch: {micro: 2}"),
+    "no-batch-size": ("batch: {global: 64, micro: 2}", "batch: {global: some, micro: 2}"),
     "perturb-as-list": ("", "perturb: [1]\n"),
     "precision": ("", "  precision: fp17\n"),
 }

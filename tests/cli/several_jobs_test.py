@@ -28,7 +28,7 @@ MILLISECOND = 25_000_000  # bytes that a NIC sends in a millisecond
 # 0.3 down. In milliseconds.
 LEAF, SPINE = 0.0020, 0.0026
 MODEL = """\
-{model: {hidden: 1024, layers: 4, heads: 16, vocab: 51200, sequence: 1024}, parallel: {data: 4}, batch: {global: 8}}"""
+{model: {hidden: 1024, layers: 4, heads: 16, vocab: 51200, sequence: 1024}, parallel: {data: 4}, batch: {global: 8, micro: 1}}"""
 
 
 def ring(ranks, size):

@@ -25,7 +25,7 @@ vary:
   - {key: workload.chakra.prefix, values: [%s]}
 """
 MODEL = EXPERIMENT + """\
-  workload: {model: bert-large, batch: {global: 8}}
+  workload: {model: bert-large, batch: {global: 8, micro: 1}}
 vary:
   - {key: workload.parallel.data, values: [%s]}
 """

@@ -14,8 +14,8 @@ cluster:
 placement: strided
 workload:
   model: {hidden: 1024, layers: 4, heads: 16, vocab: 1024, sequence: 512}
-  parallel: {data: 2}
-  batch: {global: 2}
+  parallel: {data: 2, zero: 0}
+  batch: {global: 2, micro: 1}
   input: {sample: 110 KB, decode: 10 us, copy: 12 GB/s, prefetch: 0}
 memory: {remote: {bandwidth: 20 GB/s, latency: 5 us}}
 """
@@ -25,7 +25,7 @@ cluster: {device: a100-sxm-80gb, dims: [{topology: switch, size: 8, bandwidth: 1
 workload:
   model: {hidden: 2048, layers: 16, heads: 16, vocab: 0, sequence: 1024, position: none}
   parallel: {pipeline: 8}
-  batch: {global: 16}
+  batch: {global: 16, micro: 1}
   schedule: {kind: dualpipe}
 """
 OVERLAPPED = """\
@@ -33,31 +33,31 @@ cluster: dgx-a100
 workload:
   model: {hidden: 1024, layers: 8, heads: 16, vocab: 0, sequence: 1024, position: none}
   parallel: {data: 8}
-  batch: {global: 32}
+  batch: {global: 32, micro: 1}
 """
 SHARDED = """\
 cluster: dgx-h100
 nodes: 1
 workload:
   model: {hidden: 4096, layers: 4, heads: 32, vocab: 32000, sequence: 4096, gated_mlp: true, ffn_hidden: 11008}
-  parallel: {data: 8}
-  batch: {global: 8}
+  parallel: {data: 8, zero: 0}
+  batch: {global: 8, micro: 1}
 """
 LATE = """\
 cluster: dgx-h100
 nodes: 1
 workload:
   model: {hidden: 1024, layers: 8, heads: 16, vocab: 1024, sequence: 1024}
-  parallel: {pipeline: 4, data: 2}
-  batch: {global: 16}
+  parallel: {pipeline: 4, data: 2, zero: 0}
+  batch: {global: 16, micro: 1}
 """
 UNEVEN = """\
 cluster: dgx-h100
 nodes: 1
 workload:
   model: {hidden: 1024, layers: 2, heads: 16, vocab: 0, sequence: 1024, position: rotary, experts: 64, experts_per_token: 8, expert_hidden: 512}
-  parallel: {data: 8, expert: 8, expert_skew: 2}
-  batch: {global: 8}
+  parallel: {data: 8, expert: 8, expert_skew: 2, zero: 0}
+  batch: {global: 8, micro: 1}
 """
 
 

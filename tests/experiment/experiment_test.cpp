@@ -13,9 +13,9 @@
 
 #include <fmt/format.h>
 
-#include "experiment/check.h"
 #include "experiment/docs.h"
-#include "experiment/run.h"
+#include "experiment/runs/check.h"
+#include "experiment/runs/run.h"
 #include "tests/shipped_files.h"
 
 using namespace orrery;
@@ -156,13 +156,22 @@ TEST_CASE("ranks are placed packed, strided over nodes, at random by seed, or as
   placement.list = {5, 32};
   CHECK_THROWS_AS(place_ranks(placement, 2, fabric), InputError);
   CHECK_THROWS_AS(place_ranks(Placement{}, 33, fabric), InputError);
+  placement.kind = PlacementKind::kOfNodes;
+  placement.list = {5, 3};
+  CHECK(place_ranks(placement, 3, fabric) == std::vector<DeviceId>{DeviceId(5), DeviceId(3), DeviceId(13)});
+  CHECK_THROWS_AS(place_ranks(placement, 9, fabric), InputError);  // two on each of four nodes
+  placement.list = {8};
+  CHECK_THROWS_AS(place_ranks(placement, 1, fabric), InputError);
+  placement.list = {3, 3};
+  CHECK_THROWS_AS(place_ranks(placement, 1, fabric), InputError);
 }
 
 TEST_CASE("placement is written as a word or a list") {
   const std::string base(kTwoDims);
-  for (const char* right : {"packed", "strided", "random(42)", "[0, 5, 7]"})
+  for (const char* right : {"packed", "strided", "random(42)", "'devices(0, 5)'", "[0, 5, 7]"})
     CHECK(errors_of(base + "placement: " + right + "\n") == "");
-  for (const char* wrong : {"pakced", "random", "random(x)", "random(-1)", "[0, a]", "{a: 1}"})
+  for (const char* wrong :
+       {"pakced", "random", "random(x)", "random(-1)", "devices()", "devices(0;1)", "[0, a]", "{a: 1}"})
     CHECK(errors_of(base + "placement: " + wrong + "\n").find("not a placement") != std::string::npos);
 }
 
@@ -315,7 +324,7 @@ TEST_CASE("switches that reduce nothing are warned of") {
         folder.write("x.yaml",
                      "cluster: {node: dgx-a100, nodes: 2, scale_out: {topology: switch, latency: 1 us, "
                      "in_network_reduction: true}}\ncollectives: {library: fixed}\nworkload: {model: {hidden: 256, "
-                     "layers: 2, heads: 8, vocab: 512, sequence: 64}, batch: {global: 16}, parallel: " +
+                     "layers: 2, heads: 8, vocab: 512, sequence: 64}, batch: {global: 16, micro: 1}, parallel: " +
                          parallel + "}\n");
     std::string text;
     for (const Problem& warning : run_experiment({.file = file, .settings = {}}, kFiles).result.warnings)

@@ -9,7 +9,7 @@
 
 #include "experiment/experiment.h"
 #include "experiment/job.h"
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "report/operation_log.h"
 #include "system/simulation.h"
 #include "tests/shipped_files.h"
@@ -73,7 +73,7 @@ std::string error_of(const std::string& text) {
 
 TEST_CASE("every node has the links and the devices of its type") {
   const Experiment mixed = read(job_on("[{node: dgx-a100, count: 2}, {node: dgx-h100, count: 3}]",
-                                       "parallel: {tensor: 8, data: 5}, batch: {global: 10}"));
+                                       "parallel: {tensor: 8, data: 5}, batch: {global: 10, micro: 1}"));
   REQUIRE(mixed.fabric.device_count() == 40);
   CHECK(mixed.devices_text() == "16 x a100-sxm-80gb, 24 x h100-sxm");
   CHECK(mixed.device_of(DeviceId(15)).name == "a100-sxm-80gb");
@@ -142,7 +142,8 @@ TEST_CASE("NCCL decides by the GPUs of each group") {
 
 TEST_CASE("a mixed cluster folds without a difference") {
   for (const std::string& parallel :
-       {kTensorData, kTensorPipeline, std::string("parallel: {tensor: 4, pipeline: 2, data: 2}, batch: {global: 8}")})
+       {kTensorData, kTensorPipeline,
+        std::string("parallel: {tensor: 4, pipeline: 2, data: 2}, batch: {global: 8, micro: 1}")})
     for (const std::string more :
          {"", "perturb: {ranks: {9: {compute: 1.3}}}\n", "perturb: {links: {node1.nic0: {dead: true}}}\n"}) {
       const report::Result folded = run(job_on(kMixed, parallel, more));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which jobs can finish, found without times: what the dependencies allow, no more and no less.
-#include "experiment/check.h"
+#include "experiment/runs/check.h"
 
 #include <catch2/catch.hpp>
 #include <random>

@@ -12,7 +12,7 @@
 
 #include "experiment/experiment.h"
 #include "experiment/job.h"
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "tests/shipped_files.h"
 
 using namespace orrery;
@@ -37,7 +37,7 @@ class TraceFolder {
 
 constexpr const char* kTwoNodes =
     "cluster: dgx-h100\nnodes: 2\nworkload:\n  model: llama3-8b\n  parallel: {tensor: 8, data: 2}\n"
-    "  batch: {global: 12}\n";
+    "  batch: {global: 12, micro: 1}\n";
 
 // "message (hint)" of every warning on the way to the job.
 std::vector<std::string> warnings_of(const std::vector<std::string>& settings, const char* text = kTwoNodes) {
@@ -57,12 +57,12 @@ using Warnings = std::vector<std::string>;
 
 TEST_CASE("devices without a rank are said, with the replicas that would use them") {
   CHECK(warnings_of({}).empty());
-  // A whole `parallel` in place of the file's drops its `data`.
-  CHECK(warnings_of({"workload.parallel={tensor: 8}"}) ==
+  CHECK(warnings_of({"workload.parallel={tensor: 8}"}).empty());  // which fills the devices
+  CHECK(warnings_of({"workload.parallel={tensor: 8, data: 1}"}) ==
         Warnings{"the job has 8 ranks: 8 of the cluster's 16 devices have nothing to do (workload.parallel.data: 2, "
                  "or rest, uses all of them)"});
   // 12 sequences do not divide by 4 replicas of 2, but by 3.
-  CHECK(warnings_of({"workload.parallel={tensor: 4, pipeline: 1}", "workload.batch.micro=4"}) ==
+  CHECK(warnings_of({"workload.parallel={tensor: 4, data: 1}", "workload.batch.micro=4"}) ==
         Warnings{"the job has 4 ranks: 12 of the cluster's 16 devices have nothing to do (workload.parallel.data: 3 "
                  "uses 12 of "
                  "them)"});
@@ -91,12 +91,12 @@ TEST_CASE("devices that stay idle for the sake of whole groups are not said to h
 TEST_CASE("a hint at other dispatch looks at the group of experts that reaches over the most nodes") {
   const TraceFolder folder;
   const auto warnings = [&](const std::string& placement) {
-    const std::string file =
-        folder.write("x.yaml",
-                     "cluster: gb200-nvl72\nnodes: 2\nworkload: {model: {hidden: 256, layers: 2, heads: 8, vocab: 512, "
-                     "sequence: 64, experts: 64, experts_per_token: 2, expert_hidden: 256}, batch: {global: 128}, "
-                     "parallel: {data: 128, expert: 64}}\nplacement: " +
-                         placement + "\n");
+    const std::string file = folder.write(
+        "x.yaml",
+        "cluster: gb200-nvl72\nnodes: 2\nworkload: {model: {hidden: 256, layers: 2, heads: 8, vocab: 512, "
+        "sequence: 64, experts: 64, experts_per_token: 2, expert_hidden: 256}, batch: {global: 128, micro: 1}, "
+        "parallel: {data: 128, expert: 64}}\nplacement: " +
+            placement + "\n");
     std::string text;
     for (const Problem& warning : run_experiment({.file = file, .settings = {}}, kFiles).result.warnings)
       text += warning.message + "\n";
@@ -200,6 +200,7 @@ TEST_CASE("flash attention is the first advice where a job does not fit for its 
     FAIL("it fits");
   } catch (const InputError& error) {
     CHECK(error.problems()[0].hint.starts_with("would fit with workload.model.attention: flash ("));
+    CHECK(error.problems()[0].hint.find("`orrery search ") != std::string::npos);
   }
 }
 
@@ -221,4 +222,19 @@ TEST_CASE("a job that fits its devices, but not with libraries and fragments, is
   CHECK(problems[0].tight_memory);
   CHECK(problems[0].severity == Severity::kWarning);
   CHECK(problems[0].message.ends_with("its device has 80.00 GiB: it may run out"));
+}
+
+TEST_CASE("keys that change nothing are no warnings in a file that was calibrated") {
+  const TraceFolder folder;
+  const auto warnings_of = [&](const std::string& first_line) {
+    Diagnostics diagnostics;
+    load_experiment(
+        folder.write("x.yaml", first_line + "cluster: dgx-a100\nnodes: 1\nworkload:\n  model: gpt3-6.7b\n"
+                                            "  software: {like: megatron-2022, zero: 1}\n"
+                                            "  parallel: {tensor: 2, zero: 1}\n  batch: {global: 16, micro: 1}\n"),
+        {}, kFiles, diagnostics);
+    return diagnostics.problems().size();
+  };
+  CHECK(warnings_of("") == 1);
+  CHECK(warnings_of("# orrery calibrate a.log --cluster dgx-a100\n") == 0);
 }

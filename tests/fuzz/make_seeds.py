@@ -244,6 +244,20 @@ def nccl_rows(sizes, names="size count type redop root", wrong="0", sides=2):
     return rows
 
 
+def kernel_file_seeds():
+    products = "dtype,batch,m,n,k,layout,accumulate,out_dtype,latency_us\nbf16,1,4096,1536,5120,NT,True,fp32,262.152\n"
+    grouped = "groups,m_per_group,n,k,dtype,stage,latency_us\n40,616,3072,5120,fp8,bwd_grad_w,3934.969\n"
+    attention = "pass,batch,seq,heads,kv_heads,qk_head_dim,v_head_dim,share_of_peak\nbwd,1,4096,32,8,192,128,0.5\n"
+    measured = json.dumps({
+        "schema": "orrery.measurement/1", "device": {"name": "Some GPU", "memory_bytes": 1 << 36}, "software": {"torch": "2"},
+        "kernels": [{"kind": "product", "m": 64, "n": 32, "k": 16, "seconds": 1e-5, "count": 15},
+                    {"kind": "memory", "bytes": 4096, "seconds": 1e-6, "beside_copy": True}],
+        "host": [{"kind": "launch", "graph": True, "seconds": 1e-6}],
+        "collectives": [{"op": "all_reduce", "bytes": 8, "ranks": 8, "nodes": 1, "seconds": 1e-5}],
+        "skipped": [{"what": "fp8", "reason": "none"}]}, indent=1)
+    return [text.encode() for text in (products, grouped, attention, measured, "[" + products + "]", "bytes,gb_s\n8,1e3\n")]
+
+
 def nccl_log_seeds():
     sizes = [0, 8, 1024, 1 << 20, 1 << 26]
     run = ["# nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807", "# Collective test starting: all_reduce_perf",
@@ -386,12 +400,52 @@ def msccl_seeds():
         algorithm_files.all_gather_ring(3, 2))]
 
 
+def node_dump_seeds():
+    """Dumps of NCCL, outputs of rocm-smi, a topology of SimAI, a table of a tuner."""
+    gpu = ('<pci busid="0000:%02x:00.0" class="0x030200" vendor="0x10de" device="0x2330" link_speed="32.0 GT/s PCIe" '
+           'link_width="16"><gpu dev="%d" sm="90" rank="%d" gdr="1">%s</gpu></pci>')
+    nic = ('<pci busid="0000:a0:00.0" class="0x020700" link_speed="32.0 GT/s PCIe" link_width="16"><nic>'
+           '<net name="mlx5_0" dev="0" speed="400000"/></nic></pci>')
+    switch = '<nvlink target="0000:03:00.0" count="18" tclass="0x068000"/>'
+    pair = ['<nvlink target="0000:%02x:00.0" count="4" tclass="0x030200"/>' % (0x20 + (i ^ 1)) for i in range(2)]
+    dumps = ['<system version="1"><cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">'
+             + "".join(gpu % (0x20 + i, i, i, links[i]) for i in range(2)) + nic + "</cpu></system>"
+             for links in ([switch, switch], pair)]
+    graphs = ('<graphs version="1"><graph id="0" pattern="4" nchannels="1" speedintra="30" speedinter="20" typeintra="NVL" '
+              'typeinter="PIX"><channel><net dev="0"/><gpu dev="0"/></channel></graph></graphs>')
+    tables = "".join(f"==== {title} ====\n GPU0 GPU1\nGPU0 0 {cell}\nGPU1 {cell} 0\n"
+                     for title, cell in (("Weight between two GPUs", "15"), ("Link Type between two GPUs", "XGMI")))
+    simai = "5 1 2 1 4 H100\n2 3 4 \n0 2 2880Gbps 0.000025ms 0\n1 3 2880Gbps 0.000025ms 0\n0 4 400Gbps 0.0005ms 0\n1 4 400Gbps 0.0005ms 0\n"
+    tuner = "# table\nallreduce,0,65536,tree,ll,2,2,16,-1,0\nallgather,0,1,ring,simple,-1,-1,-1\n"
+    return [text.encode() for text in (*dumps, graphs, tables + "GPU[0] : (Topology) Numa Node: 0\n", simai, tuner)]
+
+
+def launch_file_seeds():
+    examples = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "examples")
+    seeds = []
+    for name in ("llama3_70b.toml", "zero3.json"):
+        with open(os.path.join(examples, name), "rb") as file:
+            seeds.append(file.read())
+    return seeds + [text.encode() for text in (
+        '[training]\nbatch_size = 1_000\nseq_len = 0x800\n[experimental]\npipeline_parallel_split_points = ["layers.1"]\n',
+        "distributed_type: FSDP\nfsdp_config: {fsdp_sharding_strategy: 4, fsdp_offload_params: true}\nnum_machines: 2\n"
+        "mixed_precision: bf16\n",
+        '{"per_device_train_batch_size": 2, "fsdp": "hybrid_shard auto_wrap", "bf16": "auto", "optim": "adamw_bnb_8bit"}')]
+
+
+def launch_script_seeds():
+    scripts = pathlib.Path(__file__).resolve().parent.parent.parent / "docs/examples/launch_scripts"
+    return [path.read_bytes() for path in sorted(scripts.glob("*.sh"))]
+
+
 def main():
     corpora = {"fuzz_alike": alike_seeds(), "fuzz_chakra": binary_seeds(), "fuzz_chakra_json": json_seeds(), "fuzz_gzip": gzip_seeds(),
                "fuzz_config": config_seeds(), "fuzz_quantity": quantity_seeds(), "fuzz_topo_matrix": topo_matrix_seeds(),
-               "fuzz_nccl_log": nccl_log_seeds(), "fuzz_astra_text": astra_text_seeds(), "fuzz_simai": simai_seeds(),
+               "fuzz_kernel_file": kernel_file_seeds(), "fuzz_nccl_log": nccl_log_seeds(), "fuzz_astra_text": astra_text_seeds(), "fuzz_simai": simai_seeds(),
                "fuzz_goal": goal_seeds(), "fuzz_kineto": kineto_seeds(), "fuzz_execution_trace": execution_trace_seeds(),
-               "fuzz_msccl": msccl_seeds()}
+               "fuzz_msccl": msccl_seeds(), "fuzz_node_dump": node_dump_seeds(),
+               "fuzz_launch_script": launch_script_seeds(),
+               "fuzz_launch_files": launch_file_seeds()}
     for name, seeds in corpora.items():
         folder = os.path.join(sys.argv[1], name)
         os.makedirs(folder, exist_ok=True)

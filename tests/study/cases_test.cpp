@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "tests/shipped_files.h"
 
 using namespace orrery;

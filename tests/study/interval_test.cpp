@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "core/config/text.h"
 #include "core/error.h"
+#include "experiment/experiment.h"
 #include "study/interval/interval.h"
 #include "study/interval/kinds.h"
 #include "study/interval/nearest.h"
@@ -302,4 +304,43 @@ TEST_CASE("collectives that were measured have intervals that hold four of five"
   // Rows of a system are alike: a large one that lies inside counts by all of its rows.
   CHECK(covered.runs >= 0.75);
   CHECK(covered.runs <= 0.86);
+}
+
+namespace {
+
+constexpr const char* kJobOfH100 =
+    "cluster: dgx-h100\nnodes: 2\nworkload: {model: gpt-1.7b, software: megatron-2025, gbs: 64, mbs: 1}\n";
+
+experiment::Experiment read_job(ConfigValue root) {
+  Diagnostics diagnostics;
+  return experiment::read_experiment("own.yaml", std::move(root), kFiles, diagnostics);
+}
+
+// The job with all keys written out in a file of the user's, as `orrery search --write` does; `change` edits it.
+std::string by_hand_written_out(const std::vector<std::string>& changes) {
+  Diagnostics diagnostics;
+  ConfigValue resolved = read_job(parse_config(kJobOfH100, "own.yaml", diagnostics)).resolved;
+  std::string text = yaml_text(resolved);
+  ConfigValue root = parse_config(text, "own.yaml", diagnostics);
+  for (const std::string& change : changes) {
+    const std::size_t equals = change.find('=');
+    ConfigValue value{ConfigValue::Kind::kScalar, {"own.yaml"}, change.substr(equals + 1), {}, {}};
+    set_value(root, change.substr(0, equals), std::move(value), kFiles, diagnostics);
+  }
+  diagnostics.throw_if_errors();
+  return key_by_hand(read_job(std::move(root)), kFiles);
+}
+
+}  // namespace
+
+TEST_CASE("what repeats a shipped file is not by hand, and calibrated constants are not") {
+  CHECK(by_hand_written_out({}).empty());
+  // dgx-h100: 400 Gb/s a NIC; megatron-2025 on Hopper: GEMMs at 0.848.
+  CHECK(by_hand_written_out({"cluster.node.nics.bandwidth=30 GB/s"}) == "cluster.node.nics.bandwidth");
+  CHECK(by_hand_written_out({"workload.software.optimizer=600 B"}) == "workload.software.optimizer");
+  CHECK(by_hand_written_out({"cluster.node.device.name=another"}).starts_with("cluster.node.device."));
+  // Constants of NCCL below `cluster` are those of this machine; GEMMs on Hopper are among the rates that the software
+  // says are fitted.
+  CHECK(by_hand_written_out({"cluster.nccl.base.nvls=15 us"}).empty());
+  CHECK(by_hand_written_out({"workload.software.rates_of.hopper.gemm=0.7"}).empty());
 }

@@ -16,7 +16,7 @@
 #include "collectives/nccl/constants_config.h"
 #include "core/config/number_text.h"
 #include "report/table.h"
-#include "study/calibrate/fit.h"
+#include "study/fit/confidence.h"
 #include "study/fit/least_squares.h"
 #include "study/interval/kinds.h"
 #include "study/validate/collectives/validate.h"

@@ -13,7 +13,7 @@
 #include "collectives/nccl/constants.h"
 #include "collectives/nccl/constants_config.h"
 #include "core/config/tree.h"
-#include "study/calibrate/prediction.h"
+#include "study/benchmark/prediction.h"
 #include "study/interval/interval.h"
 #include "study/validate/collectives/table.h"
 #include "study/validate/collectives/validate.h"

@@ -10,7 +10,7 @@
 #include "collectives/nccl/constants_config.h"
 #include "core/config/quantity_text.h"
 #include "experiment/job.h"
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "study/validate/measured/call.h"
 
 namespace orrery::study {

@@ -12,7 +12,7 @@
 #include "core/config/tree.h"
 #include "core/in_parallel.h"
 #include "experiment/experiment.h"
-#include "study/calibrate/prediction.h"
+#include "study/benchmark/prediction.h"
 #include "study/errors.h"
 #include "study/validate/collectives/table.h"
 #include "study/validate/measured/kind.h"
@@ -64,8 +64,7 @@ void check_collective_table(const std::string& file, const std::vector<std::stri
                             Diagnostics& diagnostics);
 
 // Simulates every row of every scored table, and of kernels of profiles, on its cluster. `tables` outlive the result.
-Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& files,
-                    Points* points = nullptr);
+Validation validate(std::span<const ValidationTable> tables, const ConfigFiles& files, Points* points = nullptr);
 
 Validated validate_collectives(const ValidationRequest& request);
 

@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/files/interruption.h"
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "report/parts.h"
 #include "workload/import/kineto/kineto.h"
 

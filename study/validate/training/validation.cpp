@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "experiment/job.h"
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "report/parts.h"
 #include "workload/training/program/generate_job.h"
 #include "workload/training/spec/software.h"

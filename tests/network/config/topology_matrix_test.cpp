@@ -254,6 +254,8 @@ TEST_CASE("GPUs that all reach each other over an NVSwitch have NVLS from Hopper
   CHECK(hgx.multicast);
   CHECK(kind("h100-sxm", 4, 18).multicast);
   CHECK(kind("h800-sxm", 8, 8).multicast);
+  CHECK(kind("b200-sxm", 8, 18).multicast);
+  CHECK(kind("gb200", 4, 18).multicast);
   CHECK_FALSE(kind("h100-sxm", 8, 18, {"cluster.node.multicast=false"}).multicast);
   CHECK_FALSE(kind("h100-sxm", 8, 18, {"cluster.node.interconnect=pcie"}).multicast);
   CHECK_FALSE(kind("a100-sxm-80gb", 8, 12).multicast);
@@ -261,4 +263,23 @@ TEST_CASE("GPUs that all reach each other over an NVSwitch have NVLS from Hopper
   const InterconnectKind without_switch = kind("h100-sxm", 4, 6);
   CHECK(without_switch.within == NodeLinkKind::kNvlink);
   CHECK_FALSE(without_switch.multicast);
+}
+
+// A V100 of a DGX-2 has six NVLinks: six to each of two others are more, though fewer than the 18 of newer GPUs.
+TEST_CASE("a GPU's own number of NVLinks tells a switch, where it is known") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "orrery-three-matrix";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "three.txt") << clique_text(3, 6);
+  const auto has_switch = [&](const std::string& device) {
+    const ReadCluster read =
+        read_cluster_text(fmt::format("cluster: {{node: {{device: {}, devices: 3, topology_matrix: {}}}}}\n", device,
+                                      (folder / "three.txt").string()));
+    INFO(read.errors);
+    REQUIRE(read.fabric);
+    std::vector<LinkId> route;
+    read.fabric->route(DeviceId(0), DeviceId(2), route);
+    return route.size() == 2;
+  };
+  CHECK(has_switch("v100-sxm3-32gb"));
+  CHECK_FALSE(has_switch("a100-sxm-80gb"));  // twelve, as it has
 }

@@ -11,7 +11,7 @@
 #include "collectives/token_exchange.h"
 #include "core/config/tree.h"
 #include "core/error.h"
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "study/benchmark/study.h"
 #include "study/interval/kinds.h"
 #include "system/devices/operator_model.h"
@@ -69,6 +69,26 @@ TEST_CASE("a call as an experiment takes as long, and has the bandwidths, that t
         CHECK(result.call->algorithm_bandwidth == Approx(row.algorithm_bandwidth));
         CHECK(result.call->bus_bandwidth == Approx(row.bus_bandwidth));
       }
+}
+
+TEST_CASE("a call on named GPUs of a node goes over the links between these") {
+  const workload::CallOperation sends = workload::call_operation_named("sendrecv", "--op");
+  const auto bandwidth = [&](const CollectiveQuestion& question) {
+    return study_collective(question, sends, std::vector{Bytes(std::int64_t{1} << 30)}, kFiles)
+        .rows.front()
+        .algorithm_bandwidth;
+  };
+  // In a DGX-1 two links join GPU 0 to 3 and one joins it to 1; nothing but PCIe and the sockets' 6 GB/s join it to 5.
+  const double two = bandwidth({.cluster = "dgx-1v", .devices = "0,3"});
+  const double one = bandwidth({.cluster = "dgx-1v", .devices = "0,1"});
+  CHECK(two == Approx(2 * one).epsilon(0.01));
+  CHECK(bandwidth({.cluster = "dgx-1v", .devices_per_node = "2"}) == one);  // the first two
+  CHECK(bandwidth({.cluster = "dgx-1v", .devices = "2,3"}) == Approx(two));
+  CHECK(has(error_of("collective: all_reduce, size: 1 GiB, ranks_per_node: 3", "placement: devices(0,1)\n"),
+            "'ranks_per_node' is a placement of its own"));
+  const report::Result job =
+      run("cluster: dgx-1v\nworkload: {collective: sendrecv, size: 1 GiB, ranks: 2}\nplacement: devices(0,3)\n");
+  CHECK(job.call->algorithm_bandwidth == Approx(two));
 }
 
 TEST_CASE("a call on some ranks leaves the others idle, and two calls share the cluster") {

@@ -114,7 +114,8 @@ JobText random_job(std::mt19937_64& draw) {
                                                      "deepspeed-2023", "megatron-deepspeed-2022"}));
   say(0.5, fmt::format("schedule: {{kind: {}}}", one_of<std::string>(draw, {"gpipe", "zero-bubble", "zb-h2", "zb-v",
                                                                             "pipedream", "dualpipe", "dualpipev"})));
-  say(0.2, fmt::format("parallel: {{context_kind: {}}}", one_of<std::string>(draw, {"ring", "all-gather"})));
+  say(0.2, fmt::format("parallel: {{context_kind: {}, data: 1, zero: 0, sequence: false}}",
+                       one_of<std::string>(draw, {"ring", "all-gather"})));
   say(0.2, "initial_broadcast: true");
   say(0.3, fmt::format("iterations: {}", between(draw, 2, 3)));
   if (is_true(draw, 0.1)) job.more += "collectives: {library: fixed}\n";

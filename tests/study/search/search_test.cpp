@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/in_parallel.h"
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "study/search/sizes.h"
 #include "tests/shipped_files.h"
 #include "tests/study/search/small_jobs.h"

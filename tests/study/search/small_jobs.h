@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "experiment/run.h"
+#include "experiment/runs/run.h"
 #include "study/search/plan.h"
 #include "tests/shipped_files.h"
 
@@ -32,8 +32,10 @@ inline std::string file_of(const JobText& job, const std::string& test) {
   const std::filesystem::path folder = std::filesystem::path(ORRERY_BINARY_DIR) / test;
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "job.yaml").string();
-  std::ofstream(file) << fmt::format("cluster: {}\nnodes: {}\nworkload:\n  model: {}\n  batch: {{global: {}}}\n{}",
-                                     job.cluster, job.nodes, job.model, job.batch, job.more);
+  const bool has_parallel = job.more.find("  parallel:") != std::string::npos;
+  std::ofstream(file) << fmt::format(
+      "cluster: {}\nnodes: {}\nworkload:\n  model: {}\n  batch: {{global: {}, micro: 1}}\n{}{}", job.cluster, job.nodes,
+      job.model, job.batch, has_parallel ? "" : "  parallel: {data: 1, zero: 0, sequence: false}\n", job.more);
   return file;
 }
 

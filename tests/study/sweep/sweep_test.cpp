@@ -37,7 +37,7 @@ experiment:
   cluster:
     device: a100-sxm-80gb
     dims: [{topology: switch, size: 8, bandwidth: 300 GB/s, latency: 700 ns}]
-  workload: {model: bert-large, batch: {global: 8}}
+  workload: {model: bert-large, batch: {global: 8, micro: 1}}
 vary:
   - key: workload.batch.global
     values: [8, 16]
@@ -441,7 +441,7 @@ TEST_CASE("an experiment may be another file, and its paths are relative to that
   const std::filesystem::path folder = std::filesystem::path(ORRERY_BINARY_DIR) / "sweep_test";
   std::filesystem::create_directories(folder / "inner");
   file_with("{name: m, hidden: 64, layers: 2, heads: 2, vocab: 128, sequence: 32}\n", "inner/model.yaml");
-  file_with("cluster: dgx-a100\nworkload: {model: ./model.yaml, batch: {global: 8}}\n", "inner/job.yaml");
+  file_with("cluster: dgx-a100\nworkload: {model: ./model.yaml, batch: {global: 8, micro: 1}}\n", "inner/job.yaml");
   const Sweep sweep = load("experiment: inner/job.yaml\nvary: [{key: workload.parallel.data, values: [1, 2]}]\n");
   CHECK(std::ranges::all_of(run_sweep(sweep, 1, kFiles), &SweepPoint::ran));
 }

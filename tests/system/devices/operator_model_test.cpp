@@ -50,6 +50,32 @@ double elements() { return constant("prologue") / 2; }
 
 }  // namespace
 
+TEST_CASE("formats and products of gradients may have rates of their own") {
+  DeviceSpec own = device();
+  own.memory_bandwidth = Bandwidth(1'000'000'000'000'000);
+  own.compute.gemm_launch = 0us;
+  own.compute.formats[static_cast<std::size_t>(Precision::kFp16)] = Efficiency(500'000);
+  own.compute.formats[static_cast<std::size_t>(Precision::kInt8)] = Efficiency(250'000);
+  own.compute.input_gradient = 0.8;
+  own.compute.weight_gradient = 0.5;
+  const OperatorModel model(own);
+  const auto time = [&](Precision precision, ProductStage stage) {
+    Gemm gemm{2560, 1280, 100000, 1, precision};
+    gemm.stage = stage;
+    return microseconds(model.time(gemm));
+  };
+  // A wave of tiles of 256 x 128 at 1 TFLOP/s a multiprocessor, as below.
+  const double wide = 2 * 256 * 128 * (100000 + elements()) / 1e12 * 1e6;
+  const double narrow = 2 * 256 * 128 * (100000 + 2 * elements()) / 2e12 * 1e6;  // a byte an element, twice the rate
+  CHECK(time(Precision::kBf16, ProductStage::kForward) == Approx(wide).epsilon(1e-5));
+  CHECK(time(Precision::kFp16, ProductStage::kForward) == Approx(wide / 0.5).epsilon(1e-5));
+  CHECK(time(Precision::kFp8, ProductStage::kForward) == Approx(narrow).epsilon(1e-5));
+  CHECK(time(Precision::kInt8, ProductStage::kForward) == Approx(narrow / 0.25).epsilon(1e-5));
+  CHECK(time(Precision::kBf16, ProductStage::kInputGradient) == Approx(wide / 0.8).epsilon(1e-5));
+  CHECK(time(Precision::kFp16, ProductStage::kInputGradient) == Approx(wide / 0.5 / 0.8).epsilon(1e-5));
+  CHECK(time(Precision::kBf16, ProductStage::kWeightGradient) == Approx(wide / 0.5).epsilon(1e-5));
+}
+
 TEST_CASE("one wave of whole tiles takes one tile's time") {
   DeviceSpec fast = device();
   fast.memory_bandwidth = Bandwidth(1'000'000'000'000'000);

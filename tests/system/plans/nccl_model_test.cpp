@@ -10,6 +10,7 @@
 
 #include "collectives/nccl/constants_config.h"
 #include "collectives/nccl/model.h"
+#include "collectives/nccl/tuner.h"
 #include "core/error.h"
 #include "experiment/experiment.h"
 #include "system/plans/group_library.h"
@@ -219,6 +220,38 @@ TEST_CASE("what NCCL is held to counts for collectives that have it, and has to 
   CHECK_THROWS_AS(gpus.way(kAllReduce, Bytes(1 << 30), Gpus::held({kNvls})), InputError);
   // On one node a tree is a chain: taken only if NCCL is held to it.
   CHECK(Gpus("dgx-a100", 1, 8).way(kAllReduce, Bytes(1 << 30), Gpus::held({kTree})).algorithm == kTree);
+}
+
+TEST_CASE("a tuner's row is taken whatever is fastest, and refused where it cannot run") {
+  const Gpus one("dgx-h100", 1);
+  const auto tuned = [](const std::string& rows) {
+    NcclOptions options;
+    Diagnostics diagnostics;
+    options.tuner = std::make_shared<const NcclTuner>(parse_nccl_tuner(rows, "tuner.csv", diagnostics));
+    REQUIRE_FALSE(diagnostics.has_errors());
+    return options;
+  };
+  const Bytes large(std::int64_t{1} << 30);
+  REQUIRE(one.way(kAllReduce, large).algorithm == kNvls);
+  const NcclOptions ring = tuned("allreduce,1073741824,1073741824,ring,ll128,4,1,8\n");
+  const NcclTiming way = one.way(kAllReduce, large, ring);
+  CHECK(way.algorithm == kRing);
+  CHECK(way.protocol == kLl128);
+  CHECK(way.seconds == one.way(kAllReduce, large, Gpus::held({kRing}, {kLl128})).seconds);
+  CHECK(way.transfer.takes.processors == 4);
+  CHECK(one.way(kAllReduce, large + large, ring).algorithm == kNvls);  // no row: NCCL's own choice
+  CHECK(one.way(kAllReduce, large, tuned("allreduce,0,1099511627776,tree,simple,-1,-1,-1\n")).algorithm == kTree);
+  const auto refused = [&](const std::string& rows, NcclOptions options = {}) {
+    options.tuner = tuned(rows).tuner;
+    try {
+      one.way(kAllReduce, large, options);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refused("# x\nallreduce,0,1099511627776,nvlstree,simple,-1,-1,-1\n").starts_with("tuner.csv:2:1: error: NCCL"));
+  CHECK(refused("allreduce,0,1099511627776,ring,ll,-1,-1,-1\n", Gpus::held({kNvls})) != "");
 }
 
 TEST_CASE("LL moves no more than its cap as bus bandwidth, which is a ring's volume and twice a tree's buffer") {

@@ -129,7 +129,7 @@ TEST_CASE("training sections of extreme numbers are refused with advice or gener
     const std::string text = training_text(extremes);
     INFO("trial " << trial << "\n" << text);
     TrainingSpec training;
-    if (!problems_of(text, [&](Section& s) { training = read_training(s, Architecture::kAmpere, 8); }).empty())
+    if (!problems_of(text, [&](Section& s) { training = read_training(s, {Architecture::kAmpere, 8}); }).empty())
       continue;
     const std::int64_t devices = extremes.number(kMostDevices);
     Diagnostics problems;

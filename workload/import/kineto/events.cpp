@@ -31,6 +31,7 @@ enum class Level : std::uint8_t {
   kRanks,
   kShapes,
   kTypes,
+  kValues,
   kDevices,
   kDevice,
   kOther
@@ -50,6 +51,8 @@ struct Event {
   std::optional<std::int64_t> stream, device, correlation, external, wait_on_stream, recorded_by, record_function;
   std::vector<std::int64_t> elements;  // of each argument, of a list of tensors their sum; -1: without dimensions
   std::vector<std::string> types;      // of the arguments
+  std::vector<std::string> values;     // likewise
+  std::vector<std::vector<std::int64_t>> shapes;  // likewise; of a list of tensors none
   KinetoMessage message;
 };
 
@@ -98,6 +101,11 @@ bool is_host_call(std::string_view category) {
          category == "hip_driver" || category == "Runtime";
 }
 
+bool is_host_operator(std::string_view category) { return category == "cpu_op" || category == "Operator"; }
+
+// So that no sum or difference of times overflows; 2^61 ns are 73 years.
+constexpr KinetoTime kFarthest = KinetoTime{1} << 61;
+
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 bool is_communication(std::string_view name) {
@@ -127,7 +135,8 @@ constexpr std::array<std::string_view, 4> kCollectiveWords = {"allreduce", "allg
 
 class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  KinetoHandler(const std::string& file, std::string_view text) : file_(file), text_(text) {}
+  KinetoHandler(const std::string& file, std::string_view text, KinetoDetail detail)
+      : file_(file), text_(text), keeps_operators_(detail == KinetoDetail::kOperators) {}
 
   KinetoTrace take() {
     if (!has_events_ && has_nodes_)
@@ -189,8 +198,9 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
       return push(Level::kEvents);
     }
     if (level() == Level::kShapes) return start_shape();
-    if (level() == Level::kArgs && key_ == "Input Dims" && is_of_c10d(event_.name)) return start_shape();
-    if (level() == Level::kArgs && key_ == "Input type" && is_of_c10d(event_.name)) return push(Level::kTypes);
+    if (level() == Level::kArgs && key_ == "Input Dims" && has_arguments()) return start_shape();
+    if (level() == Level::kArgs && key_ == "Input type" && has_arguments()) return push(Level::kTypes);
+    if (level() == Level::kArgs && key_ == "Concrete Inputs" && has_arguments()) return push(Level::kValues);
     if (level() == Level::kTrace && key_ == "deviceProperties") return push(Level::kDevices);
     if (level() == Level::kDistributed && key_ == "pg_config") return push(Level::kGroups);
     if (level() == Level::kGroup && key_ == "ranks") {
@@ -228,9 +238,17 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
+  // True of events whose arguments are kept.
+  bool has_arguments() const {
+    return is_of_c10d(event_.name) || (keeps_operators_ && is_host_operator(event_.category));
+  }
+
   // "Input Dims" are a list of arguments, each a list of dimensions, or of lists of them where it is a list of tensors.
   bool start_shape() {
-    if (++shape_depth_ == 2) event_.elements.push_back(-1);
+    if (++shape_depth_ == 2) {
+      event_.elements.push_back(-1);
+      event_.shapes.emplace_back();
+    }
     product_ = -1;
     return push(Level::kShapes);
   }
@@ -247,6 +265,7 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
 
   void dimension(std::optional<std::int64_t> size) {
     if (shape_depth_ < 2 || !size || *size < 0) return;
+    if (shape_depth_ == 2) event_.shapes.back().push_back(*size);
     product_ = std::abs(product_);
     product_ = *size > 0 && product_ > kMostElements / *size ? kMostElements : product_ * *size;
   }
@@ -258,6 +277,9 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
         break;
       case Level::kTypes:
         event_.types.push_back(std::move(value.text));
+        break;
+      case Level::kValues:
+        event_.values.push_back(std::move(value.text));
         break;
       case Level::kDevice:
         if (key_ == "name" && trace_.device.empty()) trace_.device = std::move(value.text);
@@ -331,7 +353,14 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
     if (is_operation(event_.category)) return add_operation(index);
     if (is_host_call(event_.category)) return add_call();
     if (event_.category == "cuda_sync") return add_wait();
-    if (event_.begin && is_of_c10d(event_.name)) add_host_operator();
+    if (event_.category == "python_function") trace_.has_stacks = true;
+    if (!event_.begin || *event_.begin > kFarthest || *event_.begin < -kFarthest) return;
+    if (event_.category == "user_annotation" && event_.name.starts_with("ProfilerStep"))
+      trace_.steps.push_back({*event_.begin, end_of_event()});
+    if (keeps_operators_ && is_host_operator(event_.category))
+      trace_.operators.push_back(
+          {*event_.begin, end_of_event(), event_.thread, event_.name, event_.shapes, event_.types, event_.values});
+    if (is_of_c10d(event_.name)) add_host_operator();
   }
 
   KinetoTime end_of_event() const {
@@ -342,8 +371,6 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   void add_operation(std::uint64_t index) {
-    // So that no sum or difference of times overflows; 2^61 ns are 73 years.
-    constexpr KinetoTime kFarthest = KinetoTime{1} << 61;
     if (!event_.begin || !event_.duration || *event_.duration < 0 || *event_.duration > kFarthest ||
         *event_.begin > kFarthest || *event_.begin < -kFarthest)
       throw InputError(
@@ -382,7 +409,9 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
   void add_call() {
     trace_.has_host_calls = true;
     if (!event_.begin) return;
-    if (event_.correlation) trace_.launches.push_back({*event_.correlation, *event_.begin, event_.thread});
+    if (event_.correlation)
+      trace_.launches.push_back(
+          {*event_.correlation, *event_.begin, end_of_event(), event_.thread, contains(event_.name, "GraphLaunch")});
     const bool waits = contains(event_.name, "StreamWaitEvent");
     if (!waits && !contains(event_.name, "Synchronize")) return;
     trace_.calls.push_back({waits ? KinetoCallKind::kStreamWait : KinetoCallKind::kSynchronize, *event_.begin,
@@ -397,6 +426,7 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
 
   const std::string& file_;
   std::string_view text_;
+  bool keeps_operators_;
   KinetoTrace trace_;
   std::vector<Level> levels_;
   std::string key_;
@@ -429,8 +459,8 @@ InputError not_json(const std::string& file, std::string_view text, std::size_t 
   return InputError({file, line, 0}, "not JSON: " + reason, "was the profiler stopped while it wrote?");
 }
 
-KinetoTrace read_kineto(const std::string& file, std::string_view text) {
-  KinetoHandler handler(file, text);
+KinetoTrace read_kineto(const std::string& file, std::string_view text, KinetoDetail detail) {
+  KinetoHandler handler(file, text, detail);
   try {
     walk_json(text, handler);
   } catch (const JsonError& error) {

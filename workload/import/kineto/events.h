@@ -79,7 +79,25 @@ struct KinetoHostOperator {
 struct KinetoLaunch {
   std::int64_t correlation = -1;
   KinetoTime begin = 0;
+  KinetoTime end = 0;
   std::string thread;
+  bool is_graph = false;  // a whole graph of kernels
+};
+
+// An operator of the framework on the host, with the sizes of its tensors as record_shapes notes them.
+struct KinetoOperator {
+  KinetoTime begin = 0;
+  KinetoTime end = 0;
+  std::string thread;
+  std::string name;                               // "aten::mm"
+  std::vector<std::vector<std::int64_t>> shapes;  // by argument; empty of one that is no tensor, or a list of them
+  std::vector<std::string> types;                 // by argument: "c10::BFloat16"
+  std::vector<std::string> values;                // of arguments that are no tensors: "True"; empty of others
+};
+
+struct KinetoSpan {
+  KinetoTime begin = 0;
+  KinetoTime end = 0;
 };
 
 // The same as CUPTI saw it, where the profile was taken with cuda_sync events: exact.
@@ -104,7 +122,13 @@ struct KinetoTrace {
   std::string device;                   // as the driver calls it; empty: not said
   KinetoTime base = 0;                  // since 1970, of the clock of the file
   bool has_host_calls = false;
+  std::vector<KinetoOperator> operators;  // with KinetoDetail::kOperators, in the order of the file
+  std::vector<KinetoSpan> steps;          // of the host, as torch.profiler's schedule marks them
+  bool has_stacks = false;                // Python's calls were recorded
 };
+
+// kOperators: also those of the framework, which a replay has no use for.
+enum class KinetoDetail : std::uint8_t { kReplay, kOperators };
 
 // Library of a kernel that is not NCCL's but seems, by its name, to move data between GPUs: "DeepEP"; empty for all
 // others. Such kernels have no notes of c10d, so that a profile does not say what they send, and to whom.
@@ -114,6 +138,6 @@ std::string_view other_communication(std::string_view kernel);
 InputError not_json(const std::string& file, std::string_view text, std::size_t position, const std::string& reason);
 
 // InputError where the text is no JSON, has no traceEvents, or an operation lacks its time.
-KinetoTrace read_kineto(const std::string& file, std::string_view text);
+KinetoTrace read_kineto(const std::string& file, std::string_view text, KinetoDetail detail = KinetoDetail::kReplay);
 
 }  // namespace orrery::workload

@@ -53,8 +53,8 @@ void check_streams(const std::string& file, const KinetoTrace& trace) {
                    "the stream of an operation is its args.stream, or else its tid");
 }
 
-KinetoTrace read_trace(const std::string& file, std::string_view text) {
-  KinetoTrace trace = read_kineto(file, text);
+KinetoTrace read_trace(const std::string& file, std::string_view text, KinetoDetail detail = KinetoDetail::kReplay) {
+  KinetoTrace trace = read_kineto(file, text, detail);
   check_streams(file, trace);
   if (trace.operations.empty())
     throw InputError({file}, "no operation of a device among the events",
@@ -199,6 +199,14 @@ std::optional<KinetoTime> time_in_collectives(const KinetoRanks& ranks) {
 }
 
 }  // namespace
+
+KinetoTrace read_lone_profile(const std::string& file, std::optional<std::string_view> text, KinetoDetail detail) {
+  const std::string own = text ? std::string() : read_profile(file);
+  KinetoTrace trace = read_trace(file, text ? *text : std::string_view(own), detail);
+  note_host_calls(trace);
+  note_kernels(trace);
+  return trace;
+}
 
 KinetoRanks read_profiles(std::span<const std::string> files, std::optional<std::string_view> text,
                           Diagnostics& diagnostics, KinetoFacts& facts) {

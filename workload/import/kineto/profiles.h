@@ -23,6 +23,10 @@ struct KinetoRank {
   KinetoTrace trace;  // which says its rank
 };
 
+// One profile with the calls of c10d noted on its kernels, as far as it has them by itself. `text`: of the file, if it
+// has been read already. InputError where it is none, or has no operation of a device.
+KinetoTrace read_lone_profile(const std::string& file, std::optional<std::string_view> text, KinetoDetail detail);
+
 using KinetoRanks = std::map<std::int64_t, KinetoRank>;
 
 // Throws InputError with the errors of all files. `text` is that of the one file, if it has been read already.

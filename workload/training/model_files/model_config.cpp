@@ -234,7 +234,7 @@ ModelSpec read_model(Section& section) {
   for (std::size_t i = 0; i < kFamilies.size(); ++i)
     section.when(kind == i, [&] { kFamilies[i].read(section, model); });
   section.note("parameters", "published number of parameters, for people");
-  section.sources();
+  section.sources({});
   if (section.sound() && parameter_count(model) > kMostParameters)
     section.error(kFamilies[kind].main_key,
                   fmt::format("the sizes make {:.1e} parameters", static_cast<double>(parameter_count(model))),

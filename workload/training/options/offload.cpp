@@ -66,6 +66,8 @@ HostMemory read_host_memory(Section& node, std::optional<Bandwidth> pcie, std::i
         read_rate(
             s, "from_device", host.from_device,
             "bandwidth from one device to the host's memory; without it that of its PCIe link. Example: `55 GB/s`");
+        if (s.has("to_device") && s.has("from_device"))
+          s.idle("pcie", "'to_device' and 'from_device' hold", "leave it out", IdleWarning::kOwnFile);
         s.takes("memory", host.capacity, "capacity of the node's memory, which its devices share. Example: `2 TB`");
         s.takes("update", host.update,
                 "rate at which the node's processors read and write memory in an optimizer's step, all of them "

@@ -80,7 +80,7 @@ OptimizerSpec read_optimizer(Section& section) {
       "rule for the matrices of transformer layers (Muon): their own states, and Newton-Schulz iterations on them; "
       "embedding, head and norms have the states of the optimizer itself. Example: `{moments: 1, mode: layer-wise}`",
       [&](Section& s) { read_matrices(s, optimizer.matrices.emplace()); });
-  section.sources();
+  section.sources({});
   return optimizer;
 }
 

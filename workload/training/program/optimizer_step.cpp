@@ -289,30 +289,36 @@ ParameterCount matrix_parameters(const StageRequest& request) {
   return count;
 }
 
-Bytes optimizer_bytes(const StageRequest& request) {
+namespace {
+
+// Bytes that the optimizer keeps or moves for the parameters of a rank: by `of_others` of those that it updates one by
+// one, and by `of_matrices` of whole matrices.
+template <class OfOthers, class OfMatrices>
+Bytes of_parameters(const StageRequest& request, const OfOthers& of_others, const OfMatrices& of_matrices) {
   const TrainingSpec& training = *request.training;
   if (training.parallel.exchange == ExchangeKind::kParameterServer) return Bytes(0);
   const ExchangeGroups groups = exchange_groups(training.parallel, request.group_sizes);
   const ParameterCount all = parameters_of(request), matrices = matrix_parameters(request);
-  const OptimizerSpec& optimizer = training.optimizer;
   const ParameterCount others{all.dense - matrices.dense, all.expert - matrices.expert};
-  const Bytes of_others = optimizer.states(updated_parameters(others, groups), training.precision);
-  if (matrices.total() == 0) return of_others;
-  return of_others + optimizer.matrix_states(kept_matrix_parameters(request, groups), training.precision);
+  const Bytes sum = of_others(updated_parameters(others, groups));
+  return matrices.total() == 0 ? sum : sum + of_matrices(kept_matrix_parameters(request, groups));
+}
+
+}  // namespace
+
+Bytes optimizer_bytes(const StageRequest& request) {
+  const TrainingSpec& training = *request.training;
+  return of_parameters(
+      request, [&](auto count) { return training.optimizer.states(count, training.precision); },
+      [&](auto count) { return training.optimizer.matrix_states(count, training.precision); });
 }
 
 Bytes optimizer_traffic(const StageRequest& request) {
   const TrainingSpec& training = *request.training;
-  if (training.parallel.exchange == ExchangeKind::kParameterServer) return Bytes(0);
-  const ExchangeGroups groups = exchange_groups(training.parallel, request.group_sizes);
-  const ParameterCount all = parameters_of(request), matrices = matrix_parameters(request);
-  const OptimizerSpec& optimizer = training.optimizer;
-  const ParameterCount others{all.dense - matrices.dense, all.expert - matrices.expert};
-  const Bytes of_others =
-      optimizer.step_traffic(updated_parameters(others, groups), training.precision, training.software.optimizer);
-  if (matrices.total() == 0) return of_others;
-  return of_others + optimizer.matrix_step_traffic(kept_matrix_parameters(request, groups), training.precision,
-                                                   training.software.optimizer);
+  const Bytes each = training.software.optimizer;
+  return of_parameters(
+      request, [&](auto count) { return training.optimizer.step_traffic(count, training.precision, each); },
+      [&](auto count) { return training.optimizer.matrix_step_traffic(count, training.precision, each); });
 }
 
 Bytes matrix_workspace(const StageRequest& request) {

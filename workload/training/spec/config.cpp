@@ -56,32 +56,15 @@ void read_exchange(Section& section, Parallelism& parallel) {
                 "waiting for all workers");
 }
 
-// Sets the number of replicas to what the devices have room for.
+// Sets the number of replicas to what the devices have room for, in whole groups of experts.
 void fill_with_replicas(Parallelism& parallel, std::int64_t devices) {
   const std::int64_t servers = parallel.ranks() - parallel.workers();
   std::int64_t& data = parallel.degrees[static_cast<std::size_t>(ParallelDimension::kData)];
   data = std::max<std::int64_t>(1, (devices - servers) / (parallel.workers() / data));
+  const std::int64_t most = data;
+  while (data > 1 && data * parallel.context() * parallel.expert_columns() % parallel.expert != 0) --data;
+  if (data * parallel.context() * parallel.expert_columns() % parallel.expert != 0) data = most;  // an error
 }
-
-// As people abbreviate them, and as Megatron's arguments and DeepSpeed's have them.
-constexpr std::array<Section::OtherName, 16> kOtherDegrees = {{
-    {"tp", "tensor"},
-    {"pp", "pipeline"},
-    {"dp", "data"},
-    {"cp", "context"},
-    {"sp", "sequence"},
-    {"ep", "expert"},
-    {"etp", "expert_tensor"},
-    {"tensor_model_parallel_size", "tensor"},
-    {"tensor_parallel_size", "tensor"},
-    {"pipeline_model_parallel_size", "pipeline"},
-    {"pipeline_parallel_size", "pipeline"},
-    {"data_parallel_size", "data"},
-    {"context_parallel_size", "context"},
-    {"expert_model_parallel_size", "expert"},
-    {"expert_tensor_parallel_size", "expert_tensor"},
-    {"zero_stage", "zero"},
-}};
 
 void read_context(Section& section, Parallelism& parallel) {
   section.takes("context_kind", parallel.context_kind, {"ring", "all-gather", "all-to-all", "all-to-all+ring"},
@@ -98,8 +81,32 @@ void read_context(Section& section, Parallelism& parallel) {
                 "as many as a node has room for");
 }
 
-void read_parallel(Section& section, std::int64_t devices, TrainingSpec& training) {
-  section.translate(kOtherDegrees);
+// Sharing that the software does by itself where the job says nothing; degrees, exchange and schedule are known.
+void read_sharing(Section& section, TrainingSpec& training) {
+  Parallelism& parallel = training.parallel;
+  const SoftwareSpec& software = training.software;
+  const TransformerSpec* model = training.transformer();
+  parallel.sequence = software.sequence && parallel.tensor() > 1 && model != nullptr &&
+                      model->sequence % (parallel.context() * parallel.tensor()) == 0;
+  const bool can_share = parallel.exchange == ExchangeKind::kCollective && training.is_flushed();
+  parallel.zero = can_share ? software.zero : 0;
+  training.is_by_software.sequence = !section.has("sequence") && parallel.sequence;
+  training.is_by_software.zero = !section.has("zero") && parallel.zero > 0;
+  section.takes("sequence", parallel.sequence,
+                "whether norms and dropout are split along the sequence over the tensor-parallel ranks (Megatron's "
+                "sequence parallelism)",
+                "of the software, with `tensor` above 1");
+  parallel.zero =
+      WholeNumber("zero",
+                  "ZeRO stage: what the replicas shard; 1: optimizer states, 2: also gradients, 3: also parameters "
+                  "(FSDP)",
+                  Range{0, 3})
+          .optional(section, parallel.zero, "of the software");
+}
+
+constexpr std::string_view kRestOfDevices = "rest; of one of several `jobs` 1";
+
+void read_parallel(Section& section, const TrainingMachine& machine, TrainingSpec& training) {
   Parallelism& parallel = training.parallel;
   const std::array<std::string_view, kParallelDimensionCount> meanings = {
       "tensor parallelism: number of ranks that share every layer",
@@ -107,14 +114,21 @@ void read_parallel(Section& section, std::int64_t devices, TrainingSpec& trainin
       "data parallelism: number of replicas of the model; `rest`: as many as the cluster has devices for",
       "pipeline parallelism: number of stages of consecutive layers"};
   const ConfigValue* data = section.value("data");
-  const bool has_rest = data != nullptr && data->scalar == "rest";
-  section.when(has_rest,
-               [&] { Choice("data", "as many replicas as the cluster has devices for", {"rest"}).maybe(section); });
+  const bool has_rest = data == nullptr ? machine.is_alone : data->scalar == "rest";
+  section.when(has_rest, [&] {
+    Choice("data", "as many replicas as the cluster has devices for", {"rest"}).optional(section, 0, kRestOfDevices);
+  });
   for (std::size_t i = 0; i < kParallelDimensionCount; ++i) {
     section.know(kDimensionNames[i]);
-    section.when(!has_rest || i != static_cast<std::size_t>(ParallelDimension::kData),
-                 [&] { section.takes(kDimensionNames[i], parallel.degrees[i], kDegree, meanings[i]); });
+    const bool is_data = i == static_cast<std::size_t>(ParallelDimension::kData);
+    section.when(!has_rest || !is_data, [&] {
+      const std::int64_t degree = parallel.degrees[i];
+      parallel.degrees[i] = WholeNumber(kDimensionNames[i], meanings[i], kDegree)
+                                .optional(section, degree, is_data ? kRestOfDevices : std::string_view());
+    });
   }
+  training.fills_devices = has_rest;
+  read_exchange(section, parallel);
   section.takes("expert", parallel.expert, kDegree,
                 "expert parallelism: number of ranks that share the experts; it divides `data` * `context`, with "
                 "`expert_tensor: 1` `data` * `context` * `tensor`");
@@ -130,18 +144,12 @@ void read_parallel(Section& section, std::int64_t devices, TrainingSpec& trainin
   if (!(parallel.expert_skew >= 0 && parallel.expert_skew <= 4))
     section.error("expert_skew", fmt::format("invalid exponent {} of Zipf's law for experts", parallel.expert_skew),
                   "between 0 (all alike) and 4");
-  section.takes("sequence", parallel.sequence,
-                "whether norms and dropout are split along the sequence over the tensor-parallel ranks (Megatron's "
-                "sequence parallelism)");
-  section.takes(
-      "zero", parallel.zero, {0, 3},
-      "ZeRO stage: what the replicas shard; 1: optimizer states, 2: also gradients, 3: also parameters (FSDP)");
+  read_sharing(section, training);
   section.takes("shard", parallel.shard, {0, 1 << 24},
                 "with `zero`: number of ranks that share one copy (hybrid sharding); 0: all replicas");
   read_context(section, parallel);
   read_order(section, parallel);
-  read_exchange(section, parallel);
-  if (has_rest) fill_with_replicas(parallel, devices);
+  if (has_rest) fill_with_replicas(parallel, machine.devices);
 }
 
 void read_dispatching(Section& section, TrainingSpec& training) {
@@ -172,6 +180,49 @@ void read_dispatching(Section& section, TrainingSpec& training) {
   section.takes("row_multiple", training.experts.row_multiple, {1, 1 << 16},
                 "number that the rows of every expert are padded to a multiple of before its GEMMs, which drop no "
                 "tokens. Example: `16`");
+}
+
+// Micro-batch that is not given is chosen later, when all else of the job is known. With `accumulation` two of the
+// three sizes tell the third.
+void read_batch(Section& section, TrainingSpec& training) {
+  constexpr Range kGlobal{1, 1LL << 32}, kMicro{1, 1 << 24};
+  constexpr std::string_view kMeaningOfMicro =
+      "micro-batch size: sequences or samples per micro-batch and rank; auto: without a pipeline the largest that fits "
+      "in memory and divides the batch of a replica, with one 1";
+  const std::int64_t data = training.parallel.data();
+  const auto steps =
+      WholeNumber(
+          "accumulation",
+          "micro-batches of a replica per training step (gradient accumulation), in place of `global` or `micro`",
+          kGlobal)
+          .maybe(section);
+  const bool has_global = section.has("global");
+  const ConfigValue* micro = section.value("micro");
+  const bool is_given = micro != nullptr && micro->scalar != "auto";
+  section.when(has_global || !steps, [&] {
+    section.needs("global", training.global_batch, kGlobal,
+                  "global batch size: sequences or samples per training step");
+  });
+  section.when(!is_given, [&] { Choice("micro", kMeaningOfMicro, {"auto"}).optional(section, 0); });
+  section.when(is_given, [&] {
+    training.micro_batch =
+        WholeNumber("micro", kMeaningOfMicro, kMicro).optional(section, training.micro_batch, "auto");
+  });
+  training.chooses_micro_batch = !is_given && !steps;
+  if (!steps || !section.sound()) return;
+  if (!has_global && data * training.micro_batch > kGlobal.most / *steps)
+    section.error("accumulation", fmt::format("{} micro-batches of {} replicas are too many", *steps, data),
+                  fmt::format("a global batch of at most {}", kGlobal.most));
+  else if (!has_global)
+    training.global_batch = *steps * data * training.micro_batch;
+  else if (const std::int64_t at_once = *steps * data;  // of samples, one of each micro-batch
+           !is_given && training.global_batch % at_once == 0)
+    training.micro_batch = training.global_batch / at_once;
+  else if (training.global_batch % at_once != 0 || training.global_batch / at_once != training.micro_batch)
+    section.error("accumulation",
+                  fmt::format("{} micro-batches{} of {} replicas are no global batch of {}", *steps,
+                              is_given ? fmt::format(" of {}", training.micro_batch) : "", data, training.global_batch),
+                  "give two of workload.batch.global, micro and accumulation");
 }
 
 // Overlap that only software says.
@@ -309,7 +360,7 @@ void read_named_recipe(Section& section, TrainingSpec& training) {
         "default: that of the precision. "
         "Example: `recipe: mxfp8`",
         [&](Section& s) { training.recipe = read_recipe(s); }, "recipes",
-        "mxfp8 and nvfp4 with that `precision`; in fp8 and int8 `fp8` of the software");
+        "mxfp8 and nvfp4 with that `precision`; in fp8 and int8 `fp8` of the software", "name");
   });
 }
 
@@ -339,20 +390,15 @@ void read_steps(Section& section, TrainingSpec& training) {
     section.error("price", "'price' is of a whole training run", "say by 'tokens' how long that is, such as 300e9");
 }
 
-// Other names for keys of `parallel` that stand beside it.
-constexpr std::array<Section::OtherName, 11> kOtherKeys = {{
-    {"tp", "parallel.tensor"},
-    {"pp", "parallel.pipeline"},
-    {"dp", "parallel.data"},
-    {"cp", "parallel.context"},
-    {"ep", "parallel.expert"},
-    {"sp", "parallel.sequence"},
-    {"vpp", "schedule.virtual_stages"},
-    {"micro_batch_size", "batch.micro"},
-    {"global_batch_size", "batch.global"},
-    {"mbs", "batch.micro"},
-    {"gbs", "batch.global"},
-}};
+// Defaults of the software that the job has no use for.
+void find_idle_defaults(Section& workload, const TrainingSpec& training) {
+  for (const std::string_view key : {"zero", "sequence"})
+    if (const std::string by = fmt::format("parallel.{}", key); workload.given(by))
+      workload.overruled(fmt::format("software.{}", key), fmt::format("{}.{}", workload.path(), by),
+                         workload.where_below(by));
+  if (!workload.given("parallel.sequence") && training.parallel.tensor() == 1)
+    workload.idle("software.sequence", "the job has no tensor parallelism", "leave it out", IdleWarning::kOwnFile);
+}
 
 }  // namespace
 
@@ -385,36 +431,33 @@ std::string_view default_software(const ModelSpec& model, Architecture architect
 
 std::string_view name_of(ParallelDimension dimension) { return kDimensionNames[static_cast<std::size_t>(dimension)]; }
 
-TrainingSpec read_training(Section& section, Architecture architecture, std::int64_t devices,
-                           std::int64_t node_devices) {
+TrainingSpec read_training(Section& section, const TrainingMachine& machine) {
+  const Architecture architecture = machine.architecture;
   TrainingSpec training;
-  training.parallel.node_devices = node_devices;
-  section.translate(kOtherKeys);
+  training.parallel.node_devices = machine.node_devices;
   training.where = section.where();
   note_places(section.contents(), "", training);
   section.required_section(
       "model", "model to train. Example: `model: gpt3-175b`", [&](Section& s) { training.model = read_model(s); },
       "models");
+  section.section_or(
+      "software", default_software(training.model, architecture),
+      "training framework and its generation; a map without `name` changes keys of the default. Example: `software: "
+      "megatron-2024`, `software: {dropout: true}`",
+      [&](Section& s) { training.software = read_software(s); }, "software",
+      "by the device's architecture; dlrm-2021 for DLRM, pytorch-2021 for others that are no transformers", "name");
+  section.defaulted_section("schedule", "pipeline schedule", [&](Section& s) { read_schedule(s, training); });
   section.defaulted_section(
       "parallel", "parallelism: how the work is spread over the ranks. Example: `{tensor: 8, pipeline: 4, data: 16}`",
-      [&](Section& s) { read_parallel(s, devices, training); });
+      [&](Section& s) { read_parallel(s, machine, training); });
+  find_idle_defaults(section, training);
   section.defaulted_section("experts", "mixture of experts: how tokens are dispatched",
                             [&](Section& s) { read_dispatching(s, training); });
-  section.required_section("batch", "batch sizes. Example: `{global: 1536, micro: 1}`", [&](Section& s) {
-    s.needs("global", training.global_batch, {1, 1LL << 32},
-            "global batch size: sequences or samples per training step");
-    s.takes("micro", training.micro_batch, {1, 1 << 24},
-            "micro-batch size: sequences or samples per micro-batch and rank");
-  });
-  section.defaulted_section("schedule", "pipeline schedule", [&](Section& s) { read_schedule(s, training); });
+  section.required_section("batch", "batch sizes. Example: `{global: 1536, micro: 1}`",
+                           [&](Section& s) { read_batch(s, training); });
   if (training.schedule_group > 0 && training.schedule_group == training.parallel.pipeline())
     section.idle("schedule.group", "groups are as long as the pipeline without it, too");
   read_pipeline_layers(section, training);
-  section.section_or(
-      "software", default_software(training.model, architecture),
-      "training framework and its generation. Example: `software: megatron-2024`",
-      [&](Section& s) { training.software = read_software(s); }, "software",
-      "by the device's architecture; dlrm-2021 for DLRM, pytorch-2021 for others that are no transformers");
   override_software(section, training.software);
   read_named_recipe(section, training);
   section.takes("deterministic", training.deterministic,

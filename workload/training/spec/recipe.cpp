@@ -92,7 +92,7 @@ Recipe read_recipe(Section& section) {
              recipe.stages_in_bf16);
   if (std::ranges::all_of(recipe.stages_in_bf16, [](bool stays) { return stays; }))
     section.error("stages_in_bf16", "no GEMM is left in low precision", "workload.precision: bf16, without a recipe");
-  section.sources();
+  section.sources({});
   return recipe;
 }
 

@@ -75,6 +75,9 @@ void read_layer_rule(Section& section, const ConfigValue& value, LayerRule& rule
 }  // namespace
 
 void read_schedule(Section& section, TrainingSpec& training) {
+  const ConfigValue* chunks = section.value("virtual_stages");
+  if (chunks != nullptr && parse_whole_number(chunks->scalar).value_or(1) > 1)
+    training.schedule = ScheduleKind::kInterleaved;
   section.takes(
       "kind", training.schedule,
       {"gpipe", "1f1b", "1f1b-interleaved", "zero-bubble", "pipedream", "dualpipe", "dualpipev", "zb-h2", "zb-v"},
@@ -84,7 +87,8 @@ void read_schedule(Section& section, TrainingSpec& training) {
       "stages of a pipeline that goes there and back; "
       "pipedream: 1f1b without flushes, each micro-batch updates the weights (weight stashing); dualpipe: "
       "pipelines that run both ways, each rank holds two stages, forward and backward passes run side by "
-      "side (DeepSeek-V3), dualpipev: the same with one pipeline that goes there and back");
+      "side (DeepSeek-V3), dualpipev: the same with one pipeline that goes there and back",
+      "1f1b; with `virtual_stages` above 1 1f1b-interleaved");
   training.parallel.both_ways = training.schedule == ScheduleKind::kDualPipe;
   section.takes("overlap_passes", training.overlap_passes,
                 "with `kind: 1f1b` or `1f1b-interleaved`: whether the forward pass of a micro-batch runs side by side "

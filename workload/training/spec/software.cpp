@@ -311,6 +311,9 @@ SoftwareSpec read_software(Section& section) {
   section.takes("attention", software.attention, attentions,
                 "attention kernel; flash: flash attention, plain: the scores go through memory");
   section.takes("dropout", software.dropout, "whether the model trains with dropout");
+  section.takes("zero", software.zero, {0, 3}, "ZeRO stage of jobs that give no `parallel.zero`");
+  section.takes("sequence", software.sequence,
+                "whether jobs with tensor parallelism that give no `parallel.sequence` have sequence parallelism");
   software.fused_norm = read_precisions(section, "fused_norm",
                                         "convolutional networks: precisions in which batch norm, the sum with a "
                                         "shortcut and ReLU are one kernel. Example: `[fp16]`");
@@ -354,7 +357,7 @@ SoftwareSpec read_software(Section& section) {
                             [&](Section& s) { read_rates(s, software.rates); });
   software.fitted = read_fitted(section, software.rates, false);
   read_rates_of(section, software);
-  section.sources();
+  section.sources({"measured"});
   return software;
 }
 

@@ -93,6 +93,8 @@ struct SoftwareSpec {
   std::string name;
   AttentionKind attention = AttentionKind::kFlash;
   bool dropout = false;
+  std::int64_t zero = 0;  // ZeRO stage, and sequence parallelism beside tensor parallelism, where a job says nothing
+  bool sequence = false;
   std::array<bool, kAllPrecisions.size()> fused_norm{};      // batch norm, sum with a shortcut and ReLU are one kernel
   std::array<bool, kAllPrecisions.size()> winograd{};        // for 3x3 convolutions
   std::array<bool, kAllPrecisions.size()> channels_first{};  // of images: channels come before pixels

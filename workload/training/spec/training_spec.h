@@ -197,6 +197,12 @@ struct TrainingSpec {
   ExpertSpec experts;
   std::int64_t global_batch = 1;  // sequences or samples, of all ranks together
   std::int64_t micro_batch = 1;
+  bool chooses_micro_batch = false;  // nobody gave it: the largest that fits, without a pipeline
+  bool fills_devices = false;        // replicas are as many as there is room for
+  struct {
+    bool zero = false;
+    bool sequence = false;
+  } is_by_software;  // where nobody gave it, and it is not off
   ScheduleKind schedule = ScheduleKind::kOneForwardOneBackward;
   std::int64_t virtual_stages = 1;
   std::int64_t schedule_group = 0;            // interleaved: micro-batches in a row of one chunk; 0: as many as stages
@@ -284,10 +290,16 @@ PipelineShape pipeline_shape(const TrainingSpec& training);
 // The model's, or the software's where the model leaves it open. Of a transformer.
 AttentionKind attention_of(const TrainingSpec& training);
 
-// Reads the keys of a `workload` section that describe a model. `architecture`: of the cluster's devices, which the
-// software follows from by default. `devices`: of the cluster; `node_devices`: of a node of it, 0 without nodes.
-TrainingSpec read_training(Section& section, Architecture architecture, std::int64_t devices,
-                           std::int64_t node_devices = 0);
+// The cluster as far as what is not given of a job follows from it.
+struct TrainingMachine {
+  Architecture architecture = Architecture::kOther;  // of its devices, which the software follows from
+  std::int64_t devices = 1;
+  std::int64_t node_devices = 0;  // of a node; 0 without nodes
+  bool is_alone = true;           // the job has all of them
+};
+
+// Reads the keys of a `workload` section that describe a model.
+TrainingSpec read_training(Section& section, const TrainingMachine& machine);
 
 // Software of an experiment that names none, a file of configs/software: that of the model's kind, and for transformers
 // that of the device's generation.

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// One experiment from file to result.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config/tree.h"
+#include "experiment/experiment.h"
+#include "report/critical_path.h"
+#include "report/operation_log.h"
+#include "report/rank_choice.h"
+#include "report/result.h"
+#include "report/slack.h"
+#include "report/timeline/link_rates.h"
+#include "workload/graph/job.h"
+#include "workload/training/program/generate_job.h"
+
+namespace orrery::experiment {
+
+struct Run {
+  report::Result result;
+  workload::Job job;
+  std::optional<workload::TrainingFacts> training;  // of a generated job
+  report::OperationLog log;
+  std::vector<RankId> acting;                     // by rank: whose operations the log has for it
+  report::CriticalPath path;                      // if it was asked for
+  std::optional<report::Slack> slack;             // likewise, unless there are more operations than are looked at
+  std::vector<report::RankLinkRates> link_rates;  // if it was asked for
+};
+
+// Called with the current activity and its progress.
+using RunProgress = std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
+
+struct RunRequest {
+  std::string file;                         // an experiment, or a result
+  std::vector<std::string> settings;        // a.b=v, applied to the file
+  bool fast_forward = true;                 // SimulationOptions
+  bool allow_oom = false;                   // simulate what does not fit the devices' memory, too
+  std::vector<report::RankChoice> ranks{};  // what will be written; refused before the simulation
+  std::function<void(const Experiment&)> when_read{};
+  std::function<void(std::span<const Problem>)> when_stuck{};  // told what was warned of, which may be why
+  bool finds_path = false;                                     // the critical path, and what holds the job up
+  bool finds_slack = false;                                    // of all operations
+  std::optional<report::RankChoice> link_rates_of{};           // of the first that a timeline shows
+};
+
+// Refuses, without a simulation, what is wrong with the configuration, a job that does not fit the devices' memory, and
+// traces that are not there. Throws the InputError that run_experiment() would throw.
+void check_experiment(const RunRequest& request, const ConfigFiles& files);
+
+// Loads the experiment, simulates, and reports; warnings are in the result. Throws InputError and StuckError.
+Run run_experiment(const RunRequest& request, const ConfigFiles& files, const RunProgress& progress = {});
+// Runs an experiment that has been read; its warnings are in `diagnostics`. `allow_oom` as in RunRequest.
+Run run_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics,
+                   const RunProgress& progress = {});
+
+}  // namespace orrery::experiment

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Any text as a file of torchtitan, DeepSpeed or FSDP: keys of an experiment, each at an argument, or errors.
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/assert.h"
+#include "core/error.h"
+#include "experiment/launchers/argument_files.h"
+#include "tests/shipped_files.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace orrery;
+  using namespace orrery::experiment;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  for (const Launcher launcher : {Launcher::kTorchtitan, Launcher::kDeepSpeed, Launcher::kFsdp}) {
+    Diagnostics diagnostics;
+    LaunchFiles files;
+    files.where = {"fuzzed", 1, 1};
+    files.devices = 64;
+    files.node_devices = 8;
+    files.configs = &kFiles;
+    const ConfigValue tree = launcher == Launcher::kTorchtitan ? parse_toml(text, "fuzzed", diagnostics)
+                                                               : parse_config(text, "fuzzed", diagnostics);
+    if (!diagnostics.has_errors() && tree.kind == ConfigValue::Kind::kMap) {
+      files.arguments = arguments_of(tree);
+      std::vector<ReadArgument> arguments;
+      const LaunchKeys keys =
+          read_arguments(table_of_launcher(launcher), files, Architecture::kHopper, arguments, diagnostics);
+      ORRERY_ASSERT(arguments.size() == files.arguments.size());
+      for (const auto& [key, set] : keys.settings) ORRERY_ASSERT(key.starts_with("workload.") && !set.value.empty());
+    }
+    for (const Problem& problem : diagnostics.problems()) ORRERY_ASSERT(!to_string(problem).empty());
+  }
+  return 0;
+}
