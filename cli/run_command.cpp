@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,17 +21,15 @@
 #include "cli/printed_figures.h"
 #include "cli/seeds.h"
 #include "cli/session.h"
+#include "cli/sources.h"
 #include "core/config/quantity_text.h"
 #include "core/files/input_files.h"
 #include "core/files/output_file.h"
 #include "core/version.h"
-#include "experiment/evidence/figures.h"
 #include "experiment/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "experiment/runs/run.h"
 #include "report/critical_path.h"
-#include "report/evidence/evidence.h"
-#include "report/evidence/sources_text.h"
 #include "report/fold_check.h"
 #include "report/page/page.h"
 #include "report/rank_csv.h"
@@ -347,26 +344,6 @@ void add_cost(const experiment::Run& run, experiment::RunRequest request, const 
   if (without > Duration::zero()) answer.document["cost"]["percent"] = 100 * (seconds(with) / seconds(without) - 1);
 }
 
-constexpr std::array<std::string_view, 3> kSourceFormats = {"list", "bibtex", "json"};
-
-// The figures that the time rests on, and where they are from.
-std::string sources_of(const std::string& format, report::Result& result, const ConfigFiles& files) {
-  experiment::explain_defaults(result.evidence, files);
-  if (format == "bibtex") return report::sources_bibtex(result.evidence);
-  if (format == "json") return json_text(report::to_json(result.evidence, true));
-  return report::sources_text(result.evidence);
-}
-
-void check_sources(const std::string& format, const Outputs& outputs) {
-  if (format.empty()) return;
-  if (std::ranges::find(kSourceFormats, format) == kSourceFormats.end())
-    throw InputError({"--sources"}, fmt::format("unknown form '{}' of sources", printable(format, 60)),
-                     "list, bibtex or json");
-  if (format != "list") refuse_table_format("--sources " + format);
-  if (outputs.json == "-")
-    throw InputError({"--sources"}, "prints figures, and --json - the whole document", "leave one of them out");
-}
-
 void check_outputs(const RunOptions& options, const Outputs& outputs) {
   check_sources(options.sources, outputs);
   outputs.check(std::array{table_file(options, "operations"), table_file(options, "memory")});
@@ -504,15 +481,7 @@ void add_run_command(CLI::App& app, Session& session, RunSeeds run_seeds) {
   add_launcher_flags(command, options.flags, "the job");
   for (const char* other : {"--details", "--critical-path", "--launcher-flags"})
     figures->excludes(command.get_option(other));
-  CLI::Option* sources =
-      command
-          .add_option("--sources", options.sources,
-                      "Print the figures that the time rests on, and their sources: list (default), bibtex or json")
-          ->type_name("FORM")
-          ->expected(0, 1)
-          ->default_str("list");
-  for (const char* other : {"--details", "--critical-path", "--print", "--launcher-flags"})
-    sources->excludes(command.get_option(other));
+  add_sources(command, options.sources);
   add_html(command, session, "all of it as one page (a timeline that zooms, links, memory, the critical path)");
   command.add_flag("--deterministic", options.deterministic, "Omit wall time and memory use from the JSON");
   CLI::Option* no_fold =

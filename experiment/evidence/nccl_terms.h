@@ -24,7 +24,7 @@ struct NcclTerms {
   std::vector<std::string> bandwidth;  // constants that bytes on links are divided by
 };
 
-// By the algorithm that the library chooses.
+// Terms of the algorithm that the library chooses.
 NcclTerms terms_of_call(const system::NcclLibrary& library, CollectiveKind kind, Bytes bytes,
                         const collectives::GroupShape& shape);
 NcclTerms terms_of_send(const system::NcclLibrary& library, Bytes bytes, bool is_same_node);

@@ -25,7 +25,7 @@ inline constexpr std::array<std::string_view, 5> kLauncherNames = {"megatron", "
                                                                    "deepspeed", "fsdp"};
 inline std::string_view name_of(Launcher launcher) { return kLauncherNames[static_cast<std::size_t>(launcher)]; }
 std::optional<Launcher> launcher_named(std::string_view name);
-// By the beginning of a file and its name; nothing if it is none of a launcher.
+// Launcher that the beginning of a file and its name tell; nothing if it is none of a launcher.
 std::optional<Launcher> launcher_of(const std::string& file, std::string_view beginning);
 
 // An argument as it was written: "--num-layers 32", "training.seq_len = 4096", "zero_optimization.stage": 1.

@@ -11,7 +11,7 @@
 namespace orrery::network {
 namespace {
 
-// By id: NVIDIA/nccl, src/init.cc.
+// Names of graphs, by id: NVIDIA/nccl, src/init.cc.
 constexpr std::array<std::string_view, 5> kGraphs = {"ring", "tree", "collnet-chain", "nvls", "collnet-direct"};
 
 constexpr std::uint32_t kMostGraphChannels = 64;

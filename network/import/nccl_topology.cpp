@@ -221,7 +221,7 @@ class TopologyReader {
     }
   }
 
-  // By rank where each has one of its own, else by number, else as the file has them.
+  // Orders GPUs by rank where each has one of its own, else by number, else as the file has them.
   void order_gpus() {
     for (const auto member : {&XmlGpu::rank, &XmlGpu::number}) {
       std::set<std::int64_t> seen;

@@ -195,7 +195,7 @@ class KernelCalibration {
     return fit_kernels(start_, constants_, kernels, measured);
   }
 
-  // By group and size, so that halves are alike.
+  // Orders rows by group and size, so that halves are alike.
   std::vector<std::size_t> in_order() const {
     std::vector<std::size_t> order(fitted_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
