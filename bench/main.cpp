@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "bench/bench.h"
+#include "report/screen/screen.h"
 
 namespace orrery::bench {
 
@@ -22,7 +23,11 @@ void print_rates(std::string_view what, double alpha_beta, double flow, double h
 
 }  // namespace orrery::bench
 
+// Columns that hold every table whole: documents have them.
+constexpr std::size_t kWide = 200;
+
 int main(int argc, char** argv) {
+  orrery::report::set_screen_width(kWide);
   std::vector<std::string> files(argv + 1, argv + argc);
   if (files == std::vector<std::string>{"granularity"}) {
     orrery::bench::print_granularity();

@@ -21,7 +21,7 @@ constexpr std::string_view kOtherProgram = "orrery-study";
 // Variable by which the other program knows that it was handed to.
 constexpr const char* kHandedOver = "ORRERY_HANDED_OVER";
 // Hidden commands that write the whole command line down.
-constexpr std::array<std::string_view, 2> kWholeLine = {"completion", "man"};
+constexpr std::array<std::string_view, 3> kWholeLine = {"completion", "complete", "man"};
 
 bool is_own(std::string_view name) {
   return std::ranges::find(own_commands(), name, &OwnCommand::name) != own_commands().end();
@@ -39,7 +39,7 @@ void add_commands(CLI::App& app, Session& session) {
     else
       app.add_subcommand(std::string(command.name), std::string(command.about));
   }
-  add_hidden_commands(app);
+  add_hidden_commands(app, session);
 }
 
 std::optional<std::string_view> command_of_another_program(std::span<char* const> words) {

@@ -12,13 +12,16 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
+#include "cli/pictures.h"
 #include "cli/session.h"
+#include "core/config/tree.h"
 #include "core/files/input_files.h"
-#include "experiment/file_kinds.h"
+#include "experiment/files/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "experiment/runs/run.h"
 #include "report/critical_path.h"
 #include "study/compare/compare.h"
+#include "study/compare/partners.h"
 #include "study/interval/kinds.h"
 
 namespace orrery::cli {
@@ -73,6 +76,8 @@ std::vector<Problem> not_told(std::vector<Problem> problems, std::set<std::strin
 struct CompareOptions {
   std::vector<std::string> experiments;
   std::vector<std::string> changes;  // a.b=v, of --vs
+  bool details = false;
+  PictureOptions pictures;
 };
 
 // One column.
@@ -91,6 +96,13 @@ std::vector<Side> sides_of(const CompareOptions& options, const Session& session
     throw InputError({}, fmt::format("there is nothing to compare {} with", printable(experiments.front())),
                      "name a second experiment behind it, or what is different: --vs KEY=VALUE; `orrery run` simulates "
                      "one");
+  std::set<std::string> changed_keys;
+  for (const std::string& change : options.changes)
+    if (const std::string key = path_of_setting(change); !changed_keys.insert(key).second)
+      throw InputError(
+          {"--vs " + printable(change)},
+          fmt::format("'{}' of another --vs again, and all of --vs is changed at once", printable(key, 60)),
+          "leave one of them out; several values are compared as files, or by orrery sweep");
   std::vector<Side> sides;
   const std::vector<std::string> names = short_names(experiments);
   for (std::size_t i = 0; i < experiments.size(); ++i) sides.push_back({names[i], experiments[i], session.settings});
@@ -105,6 +117,48 @@ std::vector<Side> sides_of(const CompareOptions& options, const Session& session
   return sides;
 }
 
+// Options that set a key of every experiment, as --nodes does.
+void add_whole_training(CLI::App& command, Session& session) {
+  const auto add = [&](const char* option, const char* type, const char* key, const char* about) {
+    command
+        .add_option_function<std::string>(
+            option, [&session, option, key](const std::string& value) { session.set_by(option, key, value); }, about)
+        ->type_name(type);
+  };
+  add("--tokens", "N", "workload.tokens",
+      "Tokens of the whole training, for its days and energy, as --set workload.tokens=N");
+  add("--price", "P", "workload.price", "Price of a device for an hour, for its cost, as --set workload.price=P");
+}
+
+// Job of one column, as far as published runs may be held against it.
+struct SideJob {
+  std::optional<study::ComparedJob> job;  // of those that they are comparable with
+  std::string by_hand;                    // a key for which they are not
+};
+
+SideJob side_job(const std::string& file, const experiment::Experiment& read, const ConfigFiles& files) {
+  SideJob side;
+  if (std::optional<study::RunKind> kind = study::job_kind(read)) {
+    side.job = study::ComparedJob{std::move(*kind), study::job_shape(read)};
+    side.by_hand = study::key_by_hand(read, files, experiment::load_recorded_run(file, files));
+  }
+  if (read.jobs.size() > 1) side.by_hand = "jobs";  // published runs are of one job
+  return side;
+}
+
+// Tells how far off the ratio of a run to the first is, or why nothing is known of it.
+void tell_ratio(study::NamedResult& run, const SideJob& first, const SideJob& other,
+                const std::vector<study::MeasuredError>& errors) {
+  if (errors.empty()) return;
+  run.by_hand = first.by_hand.empty() ? other.by_hand : first.by_hand;
+  if (!run.by_hand.empty())
+    run.no_ratio_error = study::no_ratio_error_text(run.by_hand);
+  else if (first.job && other.job && are_near(*first.job, *other.job))
+    run.ratio = study::ratio_error(other.job->kind, errors);
+  else if (first.job && other.job)
+    run.no_ratio_error = study::no_ratio_error_text(*first.job, *other.job);
+}
+
 void compare(const CompareOptions& options, const Session& session) {
   const std::vector<Side> sides = sides_of(options, session);
   for (const std::string& experiment : options.experiments) {
@@ -112,16 +166,10 @@ void compare(const CompareOptions& options, const Session& session) {
     if (!experiment::is_result(experiment, session.files)) experiment::refuse_other_kinds(experiment, session.files);
   }
   session.outputs.check();
-  std::vector<std::optional<study::RunKind>> kinds;  // of jobs that published runs are comparable with
-  std::vector<std::string> by_hand;                  // of each of them, a key for which they are not
+  check_pictures(options.pictures, session.outputs);
+  std::vector<SideJob> jobs;
   const auto request_of = [&](const Side& side) {
     return experiment::RunRequest{side.experiment, side.settings, true, session.allow_oom};
-  };
-  const auto note_kind = [&](const std::string& file, const experiment::Experiment& read) {
-    kinds.push_back(study::job_kind(read));
-    const auto recorded = experiment::load_recorded_run(file, session.files);
-    const std::string own = kinds.back() ? study::key_by_hand(read, session.files, recorded) : "";
-    by_hand.push_back(read.jobs.size() > 1 ? "jobs" : own);  // published runs are of one job
   };
   const std::vector<study::MeasuredError> errors = study::shipped_errors(study::training_runs(), session.files);
   // Simulations may be long: what can be refused is refused before the first.
@@ -134,24 +182,26 @@ void compare(const CompareOptions& options, const Session& session) {
     runs.push_back(named(side.experiment, [&] {
       Progress progress;
       experiment::RunRequest request = request_of(side);
-      request.when_read = [&](const experiment::Experiment& read) { note_kind(side.experiment, read); };
+      request.when_read = [&](const experiment::Experiment& read) {
+        jobs.push_back(side_job(side.experiment, read, session.files));
+      };
       return experiment::run_experiment(request, session.files, std::ref(progress));
     }));
     const experiment::Run& run = runs.back();
     print_warnings(not_told(with_option(run.result.warnings, options.changes), told));
     results.push_back({side.name, &run.result});
     if (sides.size() == 2) results.back().path = report::critical_path(run.job, run.log, run.acting, run.result);
-    if (runs.size() > 1 && !errors.empty()) {
-      results.back().by_hand = by_hand.front().empty() ? by_hand.back() : by_hand.front();
-      if (results.back().by_hand.empty() && kinds.front() && kinds.back())
-        results.back().ratio = study::ratio_error(*kinds.back(), errors);
+    if (runs.size() > 1) {
+      tell_ratio(results.back(), jobs.front(), jobs.back(), errors);
+      Progress progress;
+      results.back().reasons = study::explained_difference(
+          {request_of(sides.front()), runs.front(), request_of(side), run}, session.files, std::ref(progress));
     }
-    if (runs.size() > 1 && run.result.finish == runs.front().result.finish)
-      results.back().reasons =
-          study::why_no_difference(request_of(sides.front()), runs.front(), request_of(side), run, session.files);
   }
-  Answer answer{study::comparison_text(results), study::comparison_json(results)};
+  Answer answer{study::comparison_text(results, options.details ? study::Detail::kAll : study::Detail::kScreen),
+                study::comparison_json(results)};
   if (session.outputs.wants_page()) answer.page = page_of("orrery compare", "comparison", answer.document);
+  if (options.pictures.wanted()) write_pictures(options.pictures, study::comparison_picture(results));
   session.outputs.give(answer);
 }
 
@@ -163,6 +213,7 @@ void add_compare_command(CLI::App& app, Session& session) {
                                   {"orrery compare a100.yaml h100.yaml", "orrery compare results/result.json job.yaml",
                                    "orrery compare a100.yaml h100.yaml --nodes 4 --json comparison.json",
                                    "orrery compare job.yaml --vs cluster=hgx-a800",
+                                   "orrery compare job.yaml --vs cluster=dgx-h100 --tokens 1T --price 2.50",
                                    "orrery compare job.yaml --vs 'cluster.node.nics.bandwidth*=2'"});
   add_files(command, session, "experiments", options.experiments,
             "Experiments, or result.json of runs; the first is the one to compare with")
@@ -174,7 +225,10 @@ void add_compare_command(CLI::App& app, Session& session) {
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all();
+  command.add_flag("--details", options.details, "All parts, figures, settings, uses of memory and operations");
   add_experiment_options(command, session);
+  add_whole_training(command, session);
+  add_pictures(command, options.pictures, "the parts of each run");
   add_outputs(command, session);
   add_html(command, session, "what differs as a page");
   command.callback([&] {

@@ -17,6 +17,6 @@ std::span<const OwnCommand> own_commands() {
   return kOwn;
 }
 
-void add_hidden_commands(CLI::App& /*app*/) {}
+void add_hidden_commands(CLI::App& /*app*/, Session& /*session*/) {}
 
 }  // namespace orrery::cli

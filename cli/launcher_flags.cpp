@@ -61,8 +61,8 @@ void add_flags(const LauncherFlags& flags, const experiment::WrittenLaunch& laun
   if (!file.empty()) write_file(file, launch.text);
   const std::string text = file.empty() ? launch.text : std::string();
   const std::string rest = experiment::unsaid_text(launch);
-  if (!text.empty()) answer.text += "\n" + text;
-  if (!rest.empty()) answer.text += "\n" + rest;
+  if (!text.empty()) answer.as_it_is += "\n" + text;
+  if (!rest.empty()) answer.as_it_is += "\n" + rest;
 }
 
 }  // namespace orrery::cli

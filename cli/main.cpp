@@ -17,11 +17,14 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/slips.h"
+#include "cli/terminal.h"
 #include "core/error.h"
 #include "core/files/interruption.h"
 #include "core/files/read_file.h"
 #include "core/suggest.h"
 #include "core/version.h"
+#include "report/screen/screen.h"
 
 namespace orrery::cli {
 // Twelve digits of the commit that the program was built from, followed by "-dirty" where tracked files differed; empty
@@ -114,14 +117,16 @@ void add_general_options(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) add_general_options(*command);
 }
 
-// The first word that no command takes, and the command that did not take it.
+// The first word that no command takes, the command that did not take it, and the next such word.
 struct Unknown {
   const CLI::App* command = nullptr;
   std::string word;
+  std::string next{};
 };
 
 std::optional<Unknown> unknown_word(const CLI::App& app) {
-  if (const std::vector<std::string> left = app.remaining(); !left.empty()) return Unknown{&app, left.front()};
+  if (const std::vector<std::string> left = app.remaining(); !left.empty())
+    return Unknown{&app, left.front(), left.size() > 1 ? left[1] : std::string()};
   for (const CLI::App* command : app.get_subcommands())
     if (auto unknown = unknown_word(*command)) return unknown;
   return std::nullopt;
@@ -141,8 +146,12 @@ orrery::Problem problem_with(const Unknown& unknown) {
   // All options are too many to list, and --help does.
   std::string hint = orrery::suggestion(unknown.word, names);
   if (is_option && hint.starts_with("known:")) hint.clear();
-  // An option of `run` that stands for a key, which all that take keys have.
-  if (unknown.word == "--no-fold" && command.get_option_no_throw("--set") != nullptr) hint = "--set fold=off";
+  const bool takes_keys = command.get_option_no_throw("--set") != nullptr;
+  std::string better = !is_option && !names.empty() ? orrery::cli::hint_for_command(unknown.word)
+                       : !takes_keys                ? std::string()
+                       : is_option                  ? orrery::cli::hint_for_option(unknown.word, unknown.next)
+                                                    : orrery::cli::hint_for_argument(unknown.word);
+  if (!better.empty()) hint = std::move(better);
   return {orrery::Severity::kError, {}, fmt::format("{} '{}'", what, orrery::printable(unknown.word)), std::move(hint)};
 }
 
@@ -208,6 +217,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (const auto unknown = unknown_word(app)) return refuse(problem_with(*unknown), json_file(argc, argv));
     return refuse({orrery::Severity::kError, {}, orrery::printable(error.what(), 1000), {}}, json_file(argc, argv));
+  } catch (const orrery::InputError& error) {
+    throw orrery::InputError(session.as_given(error.problems()));
   }
   return session.exit_code;
 }
@@ -218,6 +229,7 @@ int main(int argc, char** argv) {
   orrery::cli::start_log(orrery::cli::Verbosity::kUsual);
   std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is then an error of the write
   orrery::watch_interruptions();
+  orrery::report::set_screen_width(orrery::cli::answer_columns());
   const auto fail = [&](const orrery::cli::Failure& failure, const std::string& text) {
     spdlog::error(text);
     write_failure(failure, json_file(argc, argv));

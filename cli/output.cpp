@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "cli/terminal.h"
 #include "core/files/input_files.h"
 #include "report/page/page.h"
 #include "report/table.h"
@@ -29,24 +31,46 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kWarningsShown = 20;
 
-// The message alone, safe for a terminal.
+// The message alone, safe for a terminal, coloured where messages are.
 class PlainFormatter final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& text) override {
-    const std::string safe = printable_lines({message.payload.data(), message.payload.size()}) + "\n";
+    std::string safe = printable_lines({message.payload.data(), message.payload.size()}) + "\n";
+    if (has_colours_) safe = coloured_message(safe, kind_of(message.level));
     text.append(safe.data(), safe.data() + safe.size());
   }
   std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<PlainFormatter>(); }
+
+ private:
+  static MessageKind kind_of(spdlog::level::level_enum level) {
+    return level == spdlog::level::err    ? MessageKind::kError
+           : level == spdlog::level::warn ? MessageKind::kWarning
+                                          : MessageKind::kOther;
+  }
+
+  const bool has_colours_ = has_colours(STDERR_FILENO);
 };
 
 void refuse(const std::string& path, int reason) {
-  throw InputError({path}, fmt::format("cannot be written: {}", std::strerror(reason)));
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  std::error_code code;
+  std::string hint;
+  if (reason == ENOENT && !folder.empty() && !std::filesystem::exists(folder, code))
+    hint = fmt::format("there is no folder '{0}': mkdir -p {0}", printable(folder, 200));
+  if (reason == EISDIR) hint = fmt::format("name a file, such as {}/result.json", printable(path, 200));
+  throw InputError({path}, fmt::format("cannot be written: {}", std::strerror(reason)), std::move(hint));
 }
 
 std::string time_text(double seconds) {
   return seconds < 100    ? fmt::format("{:.0f} s", seconds)
          : seconds < 6000 ? fmt::format("{:.0f} min", seconds / 60)
                           : fmt::format("{:.0f} h", seconds / 3600);
+}
+
+// No less than it is.
+std::string at_most_text(double seconds) {
+  const double unit = seconds <= 99 ? 1 : seconds <= 99 * 60 ? 60 : 3600;
+  return time_text(std::ceil(seconds / unit) * unit);
 }
 
 // Says that an answer in the chosen format, whose lines all have an end, is nothing but comments, since it has no
@@ -95,13 +119,8 @@ void print_warnings(std::span<const Problem> problems) {
 
 void tell_groups(const std::string& file) { spdlog::debug("communicator groups are those of {}", file); }
 
-Progress::Progress(std::string_view what, Left left)
-    : terminal_(isatty(STDERR_FILENO) == 1),
-      left_(left),
-      what_(what),
-      first_(Clock::now()),
-      start_(first_),
-      last_(first_) {
+Progress::Progress(std::string_view what)
+    : terminal_(isatty(STDERR_FILENO) == 1), what_(what), first_(Clock::now()), start_(first_), last_(first_) {
   if (!spdlog::should_log(spdlog::level::info)) return;
   beat_ = std::jthread([this](const std::stop_token& stop) {
     const auto pause = terminal_ ? std::chrono::seconds(1) : std::chrono::seconds(60);
@@ -110,18 +129,23 @@ Progress::Progress(std::string_view what, Left left)
   });
 }
 
-void Progress::operator()(std::string_view what, std::uint64_t done, std::uint64_t total) {
+void Progress::operator()(std::string_view what, std::uint64_t done, std::uint64_t total, std::optional<double> share) {
   if (total == 0 || !spdlog::should_log(spdlog::level::info)) return;
   const auto now = Clock::now();
   const std::scoped_lock lock(mutex_);
-  if (what != what_) what_ = what, first_ = now, done_at_first_ = done;
+  if (what != what_ || done < done_) what_ = what, first_ = now, done_at_first_ = done, left_ = {};
   done_ = done;
   total_ = total;
+  left_.tell(std::chrono::duration<double>(now - start_).count(),
+             share.value_or(static_cast<double>(done) / static_cast<double>(total)));
   if (terminal_ || done < total) show(now);
 }
 
+bool Progress::is_seen() const { return terminal_ && spdlog::should_log(spdlog::level::info); }
+
 // The lock is held.
 void Progress::show(Clock::time_point now) {
+  if (is_left_to_others_) return;
   if (!terminal_) {
     if (now - last_ < std::chrono::minutes(1)) return;
     last_ = now;
@@ -145,13 +169,19 @@ std::string Progress::state(Clock::time_point now) const {
                      100 * done_ / total_, pace(now), elapsed);
 }
 
-// ", 3.2 a second, 5 min left": of what was done since the first look.
+// ", 3.2 a second, at most 5 min left": of what was done since the first look.
 std::string Progress::pace(Clock::time_point now) const {
   const double elapsed = std::chrono::duration<double>(now - first_).count();
   if (done_ <= done_at_first_ || elapsed < 1) return {};
-  const double rate = static_cast<double>(done_ - done_at_first_) / elapsed;
-  return fmt::format(", {:.3g} a second, {}{} left", rate, left_ == Left::kAtMost ? "at most " : "",
-                     time_text(static_cast<double>(total_ - done_) / rate));
+  std::string text = fmt::format(", {:.3g} a second", static_cast<double>(done_ - done_at_first_) / elapsed);
+  if (const auto most = left_.at_most(std::chrono::duration<double>(now - start_).count()))
+    text += fmt::format(", at most {} left", at_most_text(*most));
+  return text;
+}
+
+std::string Progress::line() {
+  const std::scoped_lock lock(mutex_);
+  return state(Clock::now());
 }
 
 void Progress::clear() {
@@ -217,6 +247,7 @@ void Outputs::check(std::span<const std::string> files, FolderUse use) const {
                      "leave one of them out");
   check_writable(json);
   if (!out.empty()) make_folder(out, files, use);
+  if (!out.empty()) report::set_screen_width(report::kScreenWidth);  // what is kept does not depend on the terminal
   check_file("--html", html);
   refuse_same_file({"--json", json}, {"--html", html});
   if (out.empty()) return;
@@ -231,13 +262,15 @@ void Outputs::check(std::span<const std::string> files, FolderUse use) const {
 
 void Outputs::give(const Answer& answer) const {
   if (!json.empty()) write_json(json, answer.document);
-  const std::string text = report::in_table_format(answer.text);
+  const bool is_text = report::table_format() == report::TableFormat::kText;
+  const std::string text = is_text ? report::sentences_on_screen(answer.text) + answer.as_it_is
+                                   : report::in_table_format(answer.text + answer.as_it_is);
   warn_without_table(text);
   if (!out.empty()) {
     write_json(out + "/result.json", answer.document);
     write_file(out + "/" + answer.text_name, text);
   }
-  if (json != "-") print_text(text);
+  if (json != "-") print_answer(text, is_text);
   if (wants_page() && answer.page) write_file(html, report::page_text(answer.page->title, answer.page->data));
 }
 
@@ -277,6 +310,14 @@ void check_file(std::string_view option, const std::string& path) {
   check_writable(path);
 }
 
+void check_configuration(std::string_view option, const std::string& path) {
+  if (path.ends_with(".gz"))
+    throw InputError({std::string(option)},
+                     fmt::format("'{}' would be compressed, and configurations are read as they are", printable(path)),
+                     "leave out the .gz");
+  if (path != "-") check_writable(path);
+}
+
 void make_folder(const std::string& folder, std::span<const std::string> files, FolderUse use) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
@@ -285,18 +326,28 @@ void make_folder(const std::string& folder, std::span<const std::string> files, 
   for (const std::string& file : files) check_writable(folder + "/" + file);
 }
 
-void print_text(const std::string& text, TextKind kind) {
+namespace {
+
+void print_safe(const std::string& safe) {
   errno = 0;
-  const std::string safe = printable_lines(text, kind);
   const bool written = std::fwrite(safe.data(), 1, safe.size(), stdout) == safe.size();
   if (std::fflush(stdout) != 0 || !written) refuse("standard output", errno);
+}
+
+}  // namespace
+
+void print_text(const std::string& text, TextKind kind) { print_safe(printable_lines(text, kind)); }
+
+void print_answer(const std::string& text, bool is_for_people) {
+  const std::string safe = printable_lines(text);
+  print_safe(is_for_people && has_colours(STDOUT_FILENO) ? coloured_answer(safe) : safe);
 }
 
 void write_file(const std::string& path, const std::string& text, Telling telling, Durability durability) {
   OutputFile file(path, durability);
   file.write(text);
   file.close();
-  if (telling == Telling::kEach) tell_written(path, text.size());
+  if (telling == Telling::kEach) tell_written(path, file.size());
 }
 
 std::string json_text(const Json& document) { return document.dump(2) + "\n"; }

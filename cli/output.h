@@ -3,6 +3,7 @@
 // loses its control characters here, whatever input it comes from.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include "core/error.h"
 #include "core/files/folder_lock.h"
 #include "core/files/output_file.h"
+#include "report/screen/time_left.h"
 
 namespace orrery::cli {
 
@@ -46,21 +48,25 @@ void tell_groups(const std::string& file);
 // work says nothing for long. Whoever works may tell of it from any thread.
 class Progress {
  public:
-  // kAtMost: of work of which some may turn out to be needless.
-  enum class Left : std::uint8_t { kAbout, kAtMost };
-  explicit Progress(std::string_view what = "working", Left left = Left::kAbout);
+  explicit Progress(std::string_view what = "working");
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Shows the state, its pace and the time left, at most ten times a second.
-  void operator()(std::string_view what, std::uint64_t done, std::uint64_t total);
+  // Shows the state, its pace and the time that is left at most (report/screen/time_left.h), ten times a second or less
+  // often. `share`: of the work that is done; it is that of the parts where nothing is known of how much work each is.
+  void operator()(std::string_view what, std::uint64_t done, std::uint64_t total, std::optional<double> share = {});
   // The same with the first word said.
   auto of(std::string_view what) {
     return [this, what](std::uint64_t done, std::uint64_t total) { (*this)(what, done, total); };
   }
+  // True if the state is shown as it changes, and not every minute or never.
+  bool is_seen() const;
   // Takes the line away, and says nothing any more.
   void clear();
+  // Shows nothing by itself from now on: somebody else prints line().
+  void leave_to_others() { is_left_to_others_ = true; }
+  std::string line();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -69,13 +75,14 @@ class Progress {
   std::string pace(Clock::time_point now) const;
 
   const bool terminal_;
-  const Left left_;
+  std::atomic<bool> is_left_to_others_ = false;
   std::mutex mutex_;  // of all below
   bool shown_ = false;
   std::string what_;  // that is under way
   std::uint64_t done_ = 0, total_ = 0;
   std::uint64_t done_at_first_ = 0;  // of it, when it was first told of
   Clock::time_point first_;          // and when that was
+  report::TimeLeft left_;            // seconds since start_
   const Clock::time_point start_;
   Clock::time_point last_;
   std::condition_variable_any ended_;
@@ -108,6 +115,7 @@ struct Answer {
   nlohmann::ordered_json document;
   std::string text_name = "summary.txt";
   std::optional<Page> page{};
+  std::string as_it_is{};  // behind the text: lines for other programs, however long they are
 };
 
 // Destinations of answers besides standard output, as --json, --out and --html say.
@@ -132,13 +140,17 @@ void refuse_same_file(const OutputOption& one, const OutputOption& other);
 void check_writable(const std::string& path);
 // The same of an option whose file has a form of its own: "-" is refused.
 void check_file(std::string_view option, const std::string& path);
+// The same of a configuration that is written, which has to be as it is read: a name that ends with ".gz" is refused.
+void check_configuration(std::string_view option, const std::string& path);
 // Makes `folder`, also in folders that are not there yet, keeps other writers out of it and checks `files` of it.
 void make_folder(const std::string& folder, std::span<const std::string> files, FolderUse use = FolderUse::kAlone);
 
 // InputError if --format chose another format than text for an answer without tables; `what` as "--print".
 void refuse_table_format(std::string_view what);
 
-// Prints to standard output.
+// Prints an answer to standard output, in colours where it is for people and a terminal has them.
+void print_answer(const std::string& text, bool is_for_people = true);
+// Prints to standard output as it is.
 void print_text(const std::string& text, TextKind kind = TextKind::kPlain);
 // A file, whole or not at all (core/files/output_file.h). Says what it wrote, unless that is said of many at once.
 enum class Telling : std::uint8_t { kEach, kNone };

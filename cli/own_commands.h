@@ -25,8 +25,8 @@ struct OwnCommand {
 // Commands of this program (door.cpp, study/commands.cpp).
 std::span<const OwnCommand> own_commands();
 
-// Adds what only this program has and no help names: completion and the man page (study/commands.cpp).
-void add_hidden_commands(CLI::App& app);
+// Adds what only this program has and no help names: completion and pages of the manual (study/commands.cpp).
+void add_hidden_commands(CLI::App& app, Session& session);
 
 struct SeedsRequest;
 // Runs `run --seeds`; returns the exit code (cli/seeds.h).
@@ -48,6 +48,6 @@ void add_astra_sim_command(CLI::App& app, Session& session);
 void add_calibrate_command(CLI::App& app, Session& session);
 void add_validate_command(CLI::App& app, Session& session);
 // Hidden: the build calls them, to install what they print.
-void add_shell_commands(CLI::App& app);
+void add_shell_commands(CLI::App& app, Session& session);
 
 }  // namespace orrery::cli

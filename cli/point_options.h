@@ -31,11 +31,14 @@ struct PointOptions {
   unsigned jobs = hardware_threads();
   bool fresh = false;
   bool merge = false;
+  bool watch = false;  // draws the answer as its points come
   std::string shard;
   LaunchOptions launch;
   // Options of the command that concern its answer alone: no task gets them, and no part takes them.
   std::vector<std::string> of_answer{"--json", "--html"};
 
+  // True if others simulate, and their results are only read as they come.
+  bool follows() const { return merge && watch; }
   bool is_part() const { return merge || !shard.empty(); }
   // Options of a launched task.
   unsigned cores() const { return jobs_option->count() > 0 ? jobs : 1; }

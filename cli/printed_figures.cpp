@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -61,8 +62,61 @@ std::string text_of(const Json& value, bool as_csv) {
   return as_csv ? csv_cell(text) : text;
 }
 
+// Sections of the document of a run that options of `run` make.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kMadeByOptions = {
+    {{"critical_path", "--critical-path"},
+     {"slack", "--critical-path"},
+     {"undisturbed_s", "--cost"},
+     {"launcher", "--launcher-flags NAME"},
+     {"seeds", "--seeds N"}}};
+// Commands whose figures they are.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kOfCommands = {
+    {{"goodput", "orrery goodput"},
+     {"points", "orrery sweep"},
+     {"plans", "orrery search"},
+     {"sensitivity", "orrery explain"}}};
+
+// Figure by one of its names, or by a part of them: "energy" of energy_kwh.
+const report::Figure* figure_like(std::string_view name) {
+  const report::Figure* like = nullptr;
+  for (const report::Figure& figure : report::figures()) {
+    if (figure.name() == name || figure.full_path() == name || figure.column_name() == name) return &figure;
+    const bool is_better = like == nullptr || (like->key.empty() && !figure.key.empty());
+    if (is_better && figure.name().starts_with(name)) like = &figure;
+  }
+  return like;
+}
+
+// Refuses what this job has not, but another job, option or command would give.
+void refuse_what_others_make(std::string_view name, const std::map<std::string, Json>& beside) {
+  const std::string_view first = name.substr(0, name.find('.'));
+  const auto refuse = [&](std::string hint) {
+    throw InputError({"--print"}, fmt::format("this run has no '{}'", printable(name, 60)), std::move(hint));
+  };
+  for (const auto& [section, option] : kMadeByOptions)
+    if (first == section) refuse(fmt::format("{} makes it; --json FILE has it then", option));
+  for (const auto& [section, command] : kOfCommands)
+    if (first == section) refuse(fmt::format("it is a figure of `{}`", command));
+  const report::Figure* figure = name.empty() ? nullptr : figure_like(name);
+  if (figure == nullptr) return;
+  if (beside.contains(figure->name())) refuse(fmt::format("did you mean '{}'?", figure->name()));
+  refuse(fmt::format("{}: {}", figure->name(), figure->needed()));
+}
+
+// The first figures in a section.
+std::string several_hint(std::string_view name, const Json& value) {
+  constexpr std::size_t kShown = 4;
+  std::vector<std::string> below;
+  if (value.is_object())
+    for (const auto& [key, one] : value.items())
+      if (one.is_primitive() && below.size() < kShown) below.push_back(fmt::format("{}.{}", name, key));
+  return below.empty() ? "--json prints all of it"
+                       : fmt::format("such as {}; --json prints all of it", fmt::join(below, ", "));
+}
+
 [[noreturn]] void refuse_unknown(const std::string& name, const Json& document,
                                  const std::map<std::string, Json>& beside) {
+  refuse_what_others_make(name, beside);
   std::vector<std::string> names;
   for (const auto& [key, value] : document.items())
     if (value.is_primitive()) names.push_back(key);
@@ -88,7 +142,7 @@ std::string printed_figures(const std::vector<std::string>& names, bool as_csv, 
       refuse_unknown(name, document, beside);
     if (value.is_structured())
       throw InputError({"--print"}, fmt::format("'{}' is not one figure but several", printable(name, 60)),
-                       "--json prints all of it");
+                       several_hint(name, value));
     text += as_csv ? fmt::format("{}{}", i == 0 ? "" : ",", text_of(value, true))
                    : fmt::format("{} {}\n", name, text_of(value, false));
   }

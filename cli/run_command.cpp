@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -17,23 +16,22 @@
 
 #include "cli/launcher_flags.h"
 #include "cli/output.h"
+#include "cli/pictures.h"
 #include "cli/point_options.h"
 #include "cli/printed_figures.h"
+#include "cli/run_files.h"
+#include "cli/run_options.h"
 #include "cli/seeds.h"
 #include "cli/session.h"
 #include "cli/sources.h"
 #include "core/config/quantity_text.h"
 #include "core/files/input_files.h"
-#include "core/files/output_file.h"
 #include "core/version.h"
-#include "experiment/file_kinds.h"
+#include "experiment/files/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "experiment/runs/run.h"
 #include "report/critical_path.h"
 #include "report/fold_check.h"
-#include "report/page/page.h"
-#include "report/rank_csv.h"
-#include "report/timeline/timeline.h"
 #include "study/compare/compare.h"
 #include "study/interval/interval.h"
 #include "study/interval/kinds.h"
@@ -44,33 +42,12 @@ namespace orrery::cli {
 extern const std::string_view kCommit;
 namespace {
 
-struct RunOptions {
-  std::string experiment;
-  std::string ranks = "classes";  // of the tables in --out
-  bool gzip = false;              // those tables
-  bool deterministic = false;
-  bool no_fold = false;
-  bool verify_fold = false;
-  bool no_fast_forward = false;
-  bool critical_path = false;
-  bool details = false;
-  std::string timeline;
-  std::string timeline_ranks = "classes";
-  std::string figures;  // names, in place of the summary
-  bool csv = false;
-  std::string sources;    // format of the list of figures, in place of the summary
-  bool cost = false;      // of `perturb`
-  std::size_t seeds = 0;  // to simulate with; 0: its own only
-  PointOptions points;    // of these
-  LauncherFlags flags;
-  RunSeeds run_seeds = nullptr;
-};
-
 // Simulates the experiment once more, with another setting.
 experiment::Run run_again(experiment::RunRequest request, const std::string& setting, const Session& session) {
   request.settings.push_back(setting);
   request.finds_path = request.finds_slack = false;
   request.link_rates_of = {};
+  request.tells_of = {};
   request.when_read = {};
   Progress progress;
   return experiment::run_experiment(request, session.files, std::ref(progress));
@@ -97,110 +74,6 @@ void refuse_contradiction(const experiment::Run& run, const RunOptions& options)
   if (options.verify_fold && fold != nullptr && fold->value.scalar == "off")
     throw InputError({options.experiment}, "'fold: off' and --verify-fold contradict each other",
                      "leave one of them out, or add --set fold=auto");
-}
-
-std::string table_file(const RunOptions& options, std::string_view name) {
-  return fmt::format("{}.csv{}", name, options.gzip ? ".gz" : "");
-}
-
-// The files of --out: all of them are there afterwards, or none.
-class OutFolder {
- public:
-  OutFolder(const std::string& folder, const RunOptions& options, const experiment::Run& run,
-            const report::RankChoice& choice)
-      : folder_(folder), options_(options), ranks_(report::chosen_ranks(choice, run.result.class_of_rank)) {
-    const std::size_t all = run.result.class_of_rank.size();
-    if (choice.kind == report::RankChoice::Kind::kClasses && ranks_.size() < all)
-      spdlog::warn(
-          "{}: the tables hold {} of {} ranks, one of each class; --ranks all or --ranks 0-7 writes others, "
-          "'breakdown' in result.json says who is of which class",
-          printable(folder, 300), ranks_.size(), all);
-  }
-
-  void add_text(std::string_view name, const std::string& text) {
-    files_.add(path_of(name), [&](OutputFile& file) { file.write(text); });
-  }
-
-  void add_table(std::string_view name, const report::RankCsv& table) {
-    const std::string path = path_of(table_file(options_, name));
-    const Bytes size = report::estimated_size(table, ranks_);
-    spdlog::warn("{}: about {}{} for {}", printable(path, 300), rounded(size),
-                 options_.gzip ? " before compression" : "", counted(ranks_.size(), "rank"));
-    Progress progress;
-    std::uint64_t done = 0;
-    const auto write_to = [&](auto& file) {
-      write_csv(table, ranks_, [&](std::string_view text) {
-        file.write(text);
-        done += text.size();
-        const auto whole = std::max<std::uint64_t>(static_cast<std::uint64_t>(size.count()), done);
-        progress(fmt::format("writing {}", name), done, whole);
-      });
-    };
-    files_.add(path, [&](OutputFile& file) {
-      if (!options_.gzip) return write_to(file);
-      GzipWriter gzip(file);
-      write_to(gzip);
-      gzip.finish();
-    });
-  }
-
-  void commit() {
-    files_.commit(folder_ + "/result.json");
-    for (const std::string& path : written_) tell_written(path, std::filesystem::file_size(path));
-  }
-
- private:
-  std::string path_of(std::string_view name) { return written_.emplace_back(fmt::format("{}/{}", folder_, name)); }
-
-  const std::string& folder_;
-  const RunOptions& options_;
-  std::vector<report::ChosenRank> ranks_;
-  OutputFiles files_;
-  std::vector<std::string> written_;
-};
-
-void write_folder(const std::string& folder, const RunOptions& options, const experiment::Run& run,
-                  const report::RankChoice& ranks, const Answer& answer) {
-  OutFolder out(folder, options, run, ranks);
-  out.add_text("result.json", json_text(answer.document));
-  out.add_text(answer.text_name, answer.text);
-  out.add_table("operations", report::operations_csv(run.job, run.log, run.acting));
-  if (run.training) out.add_table("memory", report::memory_csv(run.job, *run.training, run.log, run.acting));
-  out.commit();
-}
-
-// Compressed if its name ends with .gz.
-void write_timeline(const RunOptions& options, const experiment::Run& run, const report::RankChoice& choice) {
-  const std::vector<report::ChosenRank> ranks = report::chosen_ranks(choice, run.result.class_of_rank);
-  if (ranks.size() > report::kMostTimelineRanks)
-    spdlog::warn("{}: shows the first {} of {} ranks; --timeline-ranks 0-7,16 shows others",
-                 printable(options.timeline, 300), report::kMostTimelineRanks, ranks.size());
-  const report::TimelineSource source{run.job, run.training, run.log, run.acting, run.result};
-  report::TimelineSize size;
-  const auto fill = [&](OutputFile& file) {
-    if (!options.timeline.ends_with(".gz")) {
-      size = report::write_timeline(source, ranks, run.link_rates, [&](std::string_view text) { file.write(text); });
-      return;
-    }
-    GzipWriter gzip(file);
-    size = report::write_timeline(source, ranks, run.link_rates, [&](std::string_view text) { gzip.write(text); });
-    gzip.finish();
-  };
-  OutputFile file(options.timeline);
-  fill(file);
-  file.close();
-  if (const std::optional<std::string> target = replaceable_file(options.timeline))
-    tell_written(options.timeline, std::filesystem::file_size(*target));
-  if (size.merged > Duration::zero())
-    spdlog::warn(
-        "{}: operations of less than {} are put together where they follow one another; --timeline-ranks 0 "
-        "shows one rank in full",
-        printable(options.timeline, 300), rounded(size.merged));
-}
-
-Page page_of_run(const RunOptions& options, const experiment::Run& run) {
-  const report::TimelineSource source{run.job, run.training, run.log, run.acting, run.result};
-  return {fmt::format("orrery run {}", options.experiment), report::run_page(source, run.path)};
 }
 
 // Options other than --set that the result depends on.
@@ -307,17 +180,6 @@ experiment::Run simulate(const experiment::RunRequest& request, const std::optio
   }
 }
 
-// Before the work: they can be written, and of the files that a run writes no two are the same.
-void check_files(const RunOptions& options, const Outputs& outputs) {
-  check_file("--timeline", options.timeline);
-  refuse_same_file({"--timeline", options.timeline}, {"--html", outputs.html});
-  refuse_same_file({"--json", outputs.json}, {"--timeline", options.timeline});
-  if (outputs.out.empty()) return;
-  for (const std::string& name : {std::string("result.json"), std::string("summary.txt"),
-                                  table_file(options, "operations"), table_file(options, "memory")})
-    refuse_same_file({"--timeline", options.timeline}, {"--out", outputs.out + "/" + name});
-}
-
 // The critical path, and how much slower what is beside it may be.
 void add_path(const experiment::Run& run, Answer& answer) {
   answer.text += "\n" + report::critical_path_text(run.path, run.result);
@@ -363,6 +225,18 @@ void verify_fold(const experiment::Run& run, const experiment::RunRequest& reque
   answer.document["error"] = to_json(Failure{kCheckFailed, {{Severity::kError, {}, difference, {}}}});
 }
 
+// The summary or the tables, and what options add to them.
+Answer answer_of(const experiment::Run& run, const experiment::RunRequest& request, const RunOptions& options,
+                 Session& session) {
+  Answer answer{options.details ? report::details_text(run.result) : report::summary_text(run.result),
+                report::to_json(run.result, options.deterministic)};
+  if (options.critical_path) add_path(run, answer);
+  if (options.schedule) answer.text += schedule_of_run(run);
+  if (options.cost) add_cost(run, request, session, answer);
+  if (options.verify_fold) verify_fold(run, request, session, answer);
+  return answer;
+}
+
 void run(RunOptions& options, Session& session) {
   const std::optional<experiment::RecordedRun> recorded =
       experiment::load_recorded_run(options.experiment, session.files);
@@ -382,6 +256,7 @@ void run(RunOptions& options, Session& session) {
   check_outputs(options, outputs);
   const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
   const report::RankChoice timeline_ranks = report::parse_rank_choice(options.timeline_ranks, "--timeline-ranks");
+  const report::PictureLook schedule_look = look_of_width(options.width);
   std::optional<Comparable> job;
   std::optional<experiment::WrittenLaunch> launch;
   experiment::RunRequest request{options.experiment,
@@ -390,6 +265,7 @@ void run(RunOptions& options, Session& session) {
                                  session.allow_oom,
                                  {ranks, timeline_ranks},
                                  [&](const experiment::Experiment& read) {
+                                   check_schedule(options, read);
                                    tell_groups_of(read.resolved);
                                    if (options.flags.wanted()) launch = options.flags.of(read);
                                    job = comparable(read, recorded, session.files);
@@ -398,6 +274,8 @@ void run(RunOptions& options, Session& session) {
   request.finds_path = true;
   request.finds_slack = options.critical_path;
   if (!options.timeline.empty()) request.link_rates_of = timeline_ranks;
+  if (!options.timeline.empty()) request.tells_of.push_back(timeline_ranks);
+  if (!outputs.out.empty()) request.tells_of.push_back(ranks);
   experiment::Run run = simulate(request, job, session);
   if (job) add_sureness(*job, session, run.result);
   refuse_contradiction(run, options);
@@ -407,11 +285,7 @@ void run(RunOptions& options, Session& session) {
   Diagnostics diagnostics;
   run.result.source = source_of(request, recorded, options, session, diagnostics);
   if (!outputs.json.empty() || !outputs.out.empty()) print_warnings(diagnostics.problems());
-  Answer answer{options.details ? report::details_text(run.result) : report::summary_text(run.result),
-                report::to_json(run.result, options.deterministic)};
-  if (options.critical_path) add_path(run, answer);
-  if (options.cost) add_cost(run, request, session, answer);
-  if (options.verify_fold) verify_fold(run, request, session, answer);
+  Answer answer = answer_of(run, request, options, session);
   if (launch) add_flags(options.flags, *launch, answer);
   if (!outputs.out.empty()) write_folder(outputs.out, options, run, ranks, answer);
   if (!options.figures.empty())
@@ -420,6 +294,31 @@ void run(RunOptions& options, Session& session) {
   if (outputs.wants_page()) answer.page = page_of_run(options, run);
   Outputs{outputs.json, {}, outputs.html}.give(answer);
   if (!options.timeline.empty()) write_timeline(options, run, timeline_ranks);
+  if (!options.schedule_svg.empty()) write_schedule(options, run, schedule_look);
+}
+
+void add_timeline(CLI::App& command, RunOptions& options) {
+  CLI::Option* timeline =
+      command
+          .add_option("--timeline", options.timeline,
+                      "Write what ranks do when, as a file for Perfetto or Chrome (.json or .json.gz)")
+          ->type_name("FILE");
+  command
+      .add_option("--timeline-ranks", options.timeline_ranks,
+                  "Ranks in the timeline, as for --ranks (default: classes)")
+      ->type_name("RANKS")
+      ->needs(timeline);
+}
+
+void add_schedule(CLI::App& command, RunOptions& options) {
+  command.add_flag("--schedule", options.schedule,
+                   "Also draw the pipeline's schedule as text: a row for each stage, passes by micro-batch, bubbles");
+  CLI::Option* picture =
+      command
+          .add_option("--schedule-svg", options.schedule_svg,
+                      "Draw the pipeline's schedule for a paper: a row for each stage, bubbles hatched and measured")
+          ->type_name("FILE");
+  add_width(command, options.width, picture, options.width);
 }
 
 // Behind the options that it does not go with.
@@ -429,8 +328,9 @@ void add_seeds(CLI::App& command, RunOptions& options) {
   seeds->type_name("N")->check(CLI::Range(1, 1'000'000).description(""));
   add_points(command, options.points, "seeds");
   for (const std::string& name : point_option_names()) command.get_option(name)->needs(seeds);
-  for (const char* other : {"--ranks", "--gzip", "--details", "--critical-path", "--timeline", "--print", "--sources",
-                            "--html", "--verify-fold", "--cost", "--deterministic", "--launcher-flags"})
+  for (const char* other :
+       {"--ranks", "--gzip", "--details", "--critical-path", "--schedule", "--schedule-svg", "--timeline", "--print",
+        "--sources", "--html", "--verify-fold", "--cost", "--deterministic", "--launcher-flags"})
     seeds->excludes(command.get_option(other));
 }
 
@@ -461,16 +361,8 @@ void add_run_command(CLI::App& app, Session& session, RunSeeds run_seeds) {
                    "Tables of all parts, ranks and links in place of a summary that fits a screen");
   command.add_flag("--critical-path", options.critical_path,
                    "Also say what the time is made of: the chain of operations that ends last");
-  CLI::Option* timeline =
-      command
-          .add_option("--timeline", options.timeline,
-                      "Write what ranks do when, as a file for Perfetto or Chrome (.json or .json.gz)")
-          ->type_name("FILE");
-  command
-      .add_option("--timeline-ranks", options.timeline_ranks,
-                  "Ranks in the timeline, as for --ranks (default: classes)")
-      ->type_name("RANKS")
-      ->needs(timeline);
+  add_timeline(command, options);
+  add_schedule(command, options);
   CLI::Option* figures =
       command
           .add_option(
@@ -479,7 +371,7 @@ void add_run_command(CLI::App& app, Session& session, RunSeeds run_seeds) {
           ->type_name("KEYS");
   command.add_flag("--csv", options.csv, "Print the figures of --print as one line")->needs(figures);
   add_launcher_flags(command, options.flags, "the job");
-  for (const char* other : {"--details", "--critical-path", "--launcher-flags"})
+  for (const char* other : {"--details", "--critical-path", "--schedule", "--launcher-flags"})
     figures->excludes(command.get_option(other));
   add_sources(command, options.sources);
   add_html(command, session, "all of it as one page (a timeline that zooms, links, memory, the critical path)");

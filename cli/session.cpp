@@ -14,9 +14,12 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/slips.h"
 #include "core/config/other_names.h"
+#include "core/config/relative.h"
 #include "core/files/input_files.h"
 #include "core/suggest.h"
+#include "experiment/files/foreign_files.h"
 #include "report/table.h"
 
 namespace orrery::cli {
@@ -105,7 +108,9 @@ CLI::Validator one_of(const std::string& name, std::vector<std::string> names) {
   std::string known = fmt::format("{{{}}}", fmt::join(names, ","));
   const auto check = [name, names = std::move(names)](std::string& value) {
     if (std::ranges::find(names, value) != names.end()) return std::string();
-    throw InputError({name}, fmt::format("unknown value '{}'", printable(value, 40)), suggestion(value, names));
+    const auto file = experiment::foreign_file(value);
+    throw InputError({name}, fmt::format("unknown value '{}'", printable(value, 40)),
+                     file ? fmt::format("it is {}: {}", file->what, file->hint) : suggestion(value, names));
   };
   return CLI::Validator(check, std::move(known));
 }
@@ -140,23 +145,57 @@ void add_html(CLI::App& command, Session& session, const std::string& what) {
 
 namespace {
 
-// Refuses a setting of a key that one before it sets by another name; which of them is meant, nobody can tell.
-class OneName {
+// True if a setting has a value of its own, in place of one that the key has.
+bool replaces(const std::string& setting) {
+  const std::size_t equals = setting.find('=');
+  return equals != std::string::npos && equals > 0 && setting[equals - 1] != '*' &&
+         !factor_of(std::string_view(setting).substr(equals + 1));
+}
+
+// Settings in the order in which they hold, as the command line has them.
+struct GivenSetting {
+  std::string option;  // "--set a.b=1"
+  std::string path;
+};
+
+// Warns of settings that one behind them undoes: of the same key, or of the section above it as a whole.
+void warn_of_undone(const std::vector<GivenSetting>& before, const GivenSetting& last) {
+  std::vector<Problem> undone;
+  for (const GivenSetting& one : before) {
+    const bool is_same = one.path == last.path;
+    if (!is_same && !one.path.starts_with(last.path + ".")) continue;
+    undone.push_back({Severity::kWarning,
+                      {one.option},
+                      fmt::format("'{}' changes nothing: {} stands behind it and sets {} anew", printable(one.path, 60),
+                                  last.option, is_same ? "it" : fmt::format("all of '{}'", printable(last.path, 40))),
+                      is_same ? "leave one of the two out" : "write it behind that one"});
+  }
+  print_warnings(undone);
+}
+
+// Refuses a setting of a key that one before it sets by another name, as which of them is meant, nobody can tell; warns
+// where it undoes one before it.
+class InOrder {
  public:
   void operator()(const std::string& setting) {
-    if (setting.find('=') == std::string::npos) return;
-    const std::string name = path_of_setting(setting);
-    const auto [known, is_new] = names_->emplace(plain_path(name), name);
-    if (is_new || known->second == name) return;
-    throw InputError(
-        {"--set " + printable(setting)},
-        fmt::format("'{}' and '{}' of another --set are one key", printable(name, 40), printable(known->second, 40)),
-        "leave one of them out");
+    if (setting.find('=') == std::string::npos)
+      throw InputError({"--set " + printable(setting)}, "expected key.path=value", hint_for_setting(setting));
+    const std::string name = path_of_setting(setting), path = plain_path(name);
+    GivenSetting given{"--set " + printable(setting), path};
+    const auto [known, is_new] = names_->emplace(path, name);
+    if (!is_new && known->second != name)
+      throw InputError(
+          {given.option},
+          fmt::format("'{}' and '{}' of another --set are one key", printable(name, 40), printable(known->second, 40)),
+          "leave one of them out");
+    if (replaces(setting)) warn_of_undone(*given_, given);
+    given_->push_back(std::move(given));
   }
 
  private:
   std::shared_ptr<std::map<std::string, std::string>> names_ =
       std::make_shared<std::map<std::string, std::string>>();  // as given, by path
+  std::shared_ptr<std::vector<GivenSetting>> given_ = std::make_shared<std::vector<GivenSetting>>();
 };
 
 }  // namespace
@@ -168,13 +207,33 @@ void add_set(CLI::App& command, std::vector<std::string>& settings, const std::s
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all()
-      ->each(OneName());
+      ->each(InOrder());
+}
+
+void Session::set_by(const std::string& option, const std::string& key, const std::string& value) {
+  settings.push_back(fmt::format("{}={}", key, value));
+  given_as["--set " + printable(settings.back())] = fmt::format("{} {}", option, printable(value));
+}
+
+std::vector<Problem> Session::as_given(std::span<const Problem> problems) const {
+  std::vector<Problem> given(problems.begin(), problems.end());
+  for (Problem& problem : given)
+    if (const auto option = given_as.find(problem.where.file); option != given_as.end())
+      problem.where.file = option->second;
+  return given;
 }
 
 void add_nodes(CLI::App& command, Session& session) {
   command
       .add_option_function<std::string>(
-          "--nodes", [&session](const std::string& nodes) { session.settings.push_back("nodes=" + nodes); },
+          "--nodes",
+          [&session](const std::string& nodes) {
+            std::vector<GivenSetting> before;
+            for (const std::string& setting : session.settings)
+              before.push_back({"--set " + printable(setting), plain_path(path_of_setting(setting))});
+            warn_of_undone(before, {"--nodes " + printable(nodes), "nodes"});
+            session.set_by("--nodes", "nodes", nodes);
+          },
           "Number of nodes, as --set nodes=N (default: the experiment's)")
       ->type_name("N");
 }

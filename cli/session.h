@@ -7,6 +7,8 @@
 #include <deque>
 #include <filesystem>
 #include <initializer_list>
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +31,12 @@ struct Session {
   int exit_code = kDone;
   Outputs outputs{};
   std::vector<std::string> settings{};  // a.b=v, of --set and --nodes
+  // Options that set a key, as they were given, by the setting that messages name: "--nodes 0" of "--set nodes=0".
+  std::map<std::string, std::string> given_as{};
+  // Sets a key by an option of its own.
+  void set_by(const std::string& option, const std::string& key, const std::string& value);
+  // Problems that name the options that were given.
+  std::vector<Problem> as_given(std::span<const Problem> problems) const;
   bool allow_oom = false;
   bool took_standard_input = false;
 

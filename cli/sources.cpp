@@ -26,7 +26,7 @@ void add_sources(CLI::App& command, std::string& format) {
           ->type_name("FORM")
           ->expected(0, 1)
           ->default_str("list");
-  for (const char* other : {"--details", "--critical-path", "--print", "--launcher-flags"})
+  for (const char* other : {"--details", "--critical-path", "--schedule", "--print", "--launcher-flags"})
     sources->excludes(command.get_option(other));
 }
 

@@ -85,6 +85,8 @@ std::optional<std::uint32_t> parse_window(std::string_view digits) {
 
 }  // namespace
 
+std::string Algorithm::full_name() const { return std::string(name) + (window ? std::to_string(*window) : ""); }
+
 bool Algorithm::supports(CollectiveKind kind) const { return program(kind) != nullptr; }
 
 bool Algorithm::is_in_network() const {

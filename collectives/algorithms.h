@@ -25,6 +25,7 @@ struct Algorithm {
   bool takes_window = false;            // may be written with a number: direct4 has at most 4 sends in flight per rank
   std::optional<std::uint32_t> window;  // that number
 
+  std::string full_name() const;  // with its window: "direct4"
   bool supports(CollectiveKind kind) const;
   // True if its schedules are Schedule::is_in_network.
   bool is_in_network() const;

@@ -18,14 +18,6 @@ constexpr std::size_t kSuggestions = 8;
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// Name without the characters that make no difference to a reader.
-std::string plain(std::string_view name) {
-  std::string letters;
-  for (const char c : name)
-    if (c != '-' && c != '_') letters += lower(c);
-  return letters;
-}
-
 // Numbers in names by their values.
 bool comes_before(std::string_view a, std::string_view b) {
   const auto number = [](std::string_view& text) {
@@ -71,10 +63,10 @@ std::vector<std::string> names_around(const std::string& part, std::span<const s
   if (part.size() < kShortestPart) return {};
   std::vector<std::string> names;
   for (const std::string& candidate : candidates)
-    if (plain(candidate).find(part) != std::string::npos) names.push_back(candidate);
+    if (plain_name(candidate).find(part) != std::string::npos) names.push_back(candidate);
   std::ranges::sort(names, comes_before);
   std::stable_partition(names.begin(), names.end(),
-                        [&](const std::string& name) { return plain(name).starts_with(part); });
+                        [&](const std::string& name) { return plain_name(name).starts_with(part); });
   return names;
 }
 
@@ -107,12 +99,20 @@ std::vector<std::string> names_with_parts(std::string_view word, std::span<const
 std::string name_within(const std::string& word, std::span<const std::string> candidates) {
   std::string best;
   for (const std::string& candidate : candidates)
-    if (candidate.size() > std::max(kShortestPart, best.size()) && word.find(plain(candidate)) != std::string::npos)
+    if (candidate.size() > std::max(kShortestPart, best.size()) &&
+        word.find(plain_name(candidate)) != std::string::npos)
       best = candidate;
   return best;
 }
 
 }  // namespace
+
+std::string plain_name(std::string_view name) {
+  std::string letters;
+  for (const char c : name)
+    if (c != '-' && c != '_' && c != ' ') letters += lower(c);
+  return letters;
+}
 
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates) {
   if (word.size() > kLongestWord) return {};
@@ -132,7 +132,9 @@ std::string nearest_name(std::string_view word, std::span<const std::string> can
 
 std::vector<std::string> likely_names(std::string_view word, std::span<const std::string> candidates) {
   if (word.size() > kLongestWord) return {};
-  const std::string letters = plain(word);
+  const std::string letters = plain_name(word);
+  const auto is_spelling = [&](const std::string& candidate) { return plain_name(candidate) == letters; };
+  if (std::ranges::count_if(candidates, is_spelling) == 1) return {*std::ranges::find_if(candidates, is_spelling)};
   if (std::vector<std::string> names = names_around(letters, candidates); !names.empty()) return names;
   if (std::string name = nearest_name(word, candidates); !name.empty()) {
     std::vector<std::string> names = names_with_parts(word, candidates);
@@ -140,7 +142,7 @@ std::vector<std::string> likely_names(std::string_view word, std::span<const std
     return names;
   }
   if (std::string name = name_within(letters, candidates); !name.empty()) return {std::move(name)};
-  return {};
+  return names_with_parts(word, candidates);
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string> candidates) {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "collectives/nccl/tuner.h"
-#include "core/config/key_names.h"
+#include "core/config/key_path.h"
 #include "core/config/quantity_text.h"
 #include "core/config/tree.h"
 #include "core/files/read_file.h"

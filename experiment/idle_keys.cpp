@@ -22,7 +22,7 @@ using workload::TrainingSpec;
 
 // A key that changes nothing where `holds` is true of the training job.
 struct IdleRule {
-  std::string_view key;  // below workload.software; or a section, all of whose keys are idle
+  std::string_view key;  // below workload; or a section, all of whose keys are idle
   bool (*holds)(const TrainingSpec& training);
   std::string_view reason;
 };
@@ -47,6 +47,21 @@ bool has_no_launches(const TrainingSpec& training) { return training.software.ho
 
 bool is_captured(const TrainingSpec& training) { return !has_no_launches(training) && !launches_one_by_one(training); }
 
+bool has_no_overlap(const TrainingSpec& training) { return !training.software.overlap_gradients; }
+
+bool has_one_tensor_rank(const TrainingSpec& training) { return training.parallel.tensor() == 1; }
+
+bool has_one_stage(const TrainingSpec& training) { return training.parallel.pipeline() == 1; }
+
+// True of schedules that wait for what a stage sends, or do not, whatever the software says.
+bool has_fixed_sends(const TrainingSpec& training) {
+  using enum workload::ScheduleKind;
+  return training.schedule == kOneForwardOneBackward || training.schedule == kZeroBubbleH2 ||
+         workload::is_v_shaped(training.schedule);
+}
+
+bool exchanges_layers(const TrainingSpec& training) { return training.exchanges_layers(); }
+
 bool has_no_experts(const TrainingSpec& training) { return !has_experts(training); }
 
 bool is_not_fp8(const TrainingSpec& training) { return !is_of_products_only(training.precision); }
@@ -63,37 +78,59 @@ bool has_whole_tiles(const TrainingSpec& training) {
 }
 
 constexpr std::string_view kNoExperts = "the model has no experts";
+constexpr std::string_view kNoPipeline = "the job has no pipeline";
+constexpr std::string_view kNoTensor = "the job has no tensor parallelism";
+constexpr std::string_view kNoContext = "the job has no context parallelism";
+constexpr std::string_view kNoOverlap = "'workload.overlap.gradients' is false";
+constexpr std::string_view kByLayer =
+    "gradients are exchanged layer by layer (ZeRO 3, or 'overlap.layers'), not in buckets";
 constexpr std::string_view kNoLaunches = "with 'workload.software.host.launch' 0 no device waits for its host";
 constexpr std::string_view kCaptured = "with 'workload.software.host.graphs' step no kernel is launched by itself";
 
 constexpr IdleRule kIdleRules[] = {
-    {"host.router", has_no_experts, kNoExperts},
-    {"host.reads_sizes", has_no_experts, kNoExperts},
-    {"host.reads_sizes", has_no_launches, kNoLaunches},
-    {"host.reads_sizes", is_captured, kCaptured},
-    {"host.graphs", has_no_launches, kNoLaunches},
-    {"host.kernels", has_no_launches, kNoLaunches},
-    {"host.kernels", is_captured, kCaptured},
-    {"host.launch", is_captured, kCaptured},
-    {"footprint.received", [](const TrainingSpec& training) { return training.parallel.pipeline() == 1; },
-     "the job has no pipeline"},
-    {"footprint.pieces", [](const TrainingSpec& training) { return !has_pieces(training); },
+    {"software.host.router", has_no_experts, kNoExperts},
+    {"software.host.reads_sizes", has_no_experts, kNoExperts},
+    {"software.host.reads_sizes", has_no_launches, kNoLaunches},
+    {"software.host.reads_sizes", is_captured, kCaptured},
+    {"software.host.graphs", has_no_launches, kNoLaunches},
+    {"software.host.kernels", has_no_launches, kNoLaunches},
+    {"software.host.kernels", is_captured, kCaptured},
+    {"software.host.launch", is_captured, kCaptured},
+    {"software.footprint.received", has_one_stage, kNoPipeline},
+    {"software.footprint.pieces", [](const TrainingSpec& training) { return !has_pieces(training); },
      "no tensor-parallel GEMM is cut into pieces ('workload.software.overlap.tensor')"},
-    {"footprint.grouped", has_no_experts, kNoExperts},
-    {"footprint.router_weights", has_no_experts, kNoExperts},
-    {"footprint.deterministic", [](const TrainingSpec& training) { return !training.deterministic; },
+    {"software.footprint.grouped", has_no_experts, kNoExperts},
+    {"software.footprint.router_weights", has_no_experts, kNoExperts},
+    {"software.footprint.deterministic", [](const TrainingSpec& training) { return !training.deterministic; },
      "'workload.deterministic' is false"},
-    {"footprint.attention_copy", [](const TrainingSpec& training) { return !has_flash_attention(training); },
+    {"software.footprint.attention_copy", [](const TrainingSpec& training) { return !has_flash_attention(training); },
      "the model has no flash attention"},
-    {"footprint.gradient_copy",
+    {"software.footprint.gradient_copy",
      [](const TrainingSpec& training) { return size_of(training.software.gradients) >= Bytes(4); },
      "gradients have 32 bits or more"},
-    {"fp8", is_not_fp8, "no GEMM of the job is in fp8 or int8"},
-    {"fp8", [](const TrainingSpec& training) { return !is_not_fp8(training) && training.recipe.has_value(); },
+    {"software.fp8", is_not_fp8, "no GEMM of the job is in fp8 or int8"},
+    {"software.fp8", [](const TrainingSpec& training) { return !is_not_fp8(training) && training.recipe.has_value(); },
      "'workload.recipe' replaces it"},
-    {"fp8.copies",
+    {"software.fp8.copies",
      [](const TrainingSpec& training) { return !is_not_fp8(training) && training.software.fp8.parameters; },
      "'workload.software.fp8.parameters' is true: parameters are in fp8 themselves"},
+    {"overlap.bucket", exchanges_layers, kByLayer},
+    {"software.overlap.bucket", exchanges_layers, kByLayer},
+    {"software.overlap.bucket_of_replica", exchanges_layers, kByLayer},
+    {"software.overlap.parameters", [](const TrainingSpec& training) { return !training.parallel.updates_shares(); },
+     "with ZeRO 1 and 2 alone updated parameters are gathered by themselves"},
+    {"software.overlap.parameters", has_no_overlap, kNoOverlap},
+    {"software.overlap.layers", [](const TrainingSpec& training) { return training.parallel.zero == 0; },
+     "without ZeRO gradients are exchanged in buckets"},
+    {"software.overlap.layers", [](const TrainingSpec& training) { return training.parallel.shares_parameters(); },
+     "with ZeRO 3 they are exchanged layer by layer anyway"},
+    {"software.overlap.layers", has_no_overlap, kNoOverlap},
+    {"software.overlap.pipeline", has_one_stage, kNoPipeline},
+    {"software.overlap.pipeline", has_fixed_sends,
+     "1f1b waits for what it sends, and V-shaped schedules and zb-h2 do not, whatever this says"},
+    {"software.scatter_gather", has_one_tensor_rank, kNoTensor},
+    {"parallel.context_kind", [](const TrainingSpec& training) { return training.parallel.context() == 1; },
+     kNoContext},
 };
 
 // Rates of the software that those of the devices' own generations replace; of architectures that no device has.
@@ -128,14 +165,19 @@ void find_idle_rates(Section& section, const ConfigValue& software, std::span<co
   }
 }
 
-// Keys of the software that this job makes no use of. The first reason of a key is told.
-void find_idle_software(Section& section, const TrainingSpec& training) {
+// Keys of a job that it makes no use of. The first reason of a key is told.
+void find_idle_workload(Section& section, const TrainingSpec& training) {
   std::string_view told;
   for (const IdleRule& rule : kIdleRules) {
     if (rule.key == told || !rule.holds(training)) continue;
     told = rule.key;
-    section.idle(fmt::format("workload.software.{}", rule.key), std::string(rule.reason), "leave it out");
+    section.idle(fmt::format("workload.{}", rule.key), std::string(rule.reason), "leave it out");
   }
+  for (const AlikeValues& alike : alike_values(training))
+    if (alike.values.empty() && section.given(alike.path) && is_setting(section.where_below(alike.path)))
+      section.context().diagnostics().warning(
+          section.where_below(alike.path),
+          fmt::format("'{}' makes no difference to the time: {}", alike.path, alike.reason));
   if (has_whole_tiles(training))
     section.idle("workload.experts.row_multiple", "the rows of every expert are a multiple of it already",
                  "leave it out");
@@ -149,8 +191,8 @@ bool computes_exponentials(const TrainingSpec& training, std::span<const system:
 
 // Values of a key between which a job takes equally long where `holds` is true of it.
 struct AlikeRule {
-  std::string_view key;  // below workload
-  std::vector<std::string> values;
+  std::string_view key;             // below workload
+  std::vector<std::string> values;  // all that there are, if empty
   bool (*holds)(const TrainingSpec& training);
   std::string_view reason;
 };
@@ -158,6 +200,9 @@ struct AlikeRule {
 bool recomputes_scores_alone(const TrainingSpec& training) {
   return training.transformer() != nullptr && training.software.selective == workload::SelectiveKind::kScores;
 }
+
+// Nobody to exchange gradients with, of experts neither.
+bool has_one_copy(const TrainingSpec& training) { return training.parallel.replicas() == 1 && !has_experts(training); }
 
 bool exchanges_once(const TrainingSpec& training) { return training.micro_batches() == 1 || training.keeps_gathered(); }
 
@@ -186,18 +231,11 @@ const std::vector<AlikeRule>& alike_rules() {
        {"duplicated", "blockwise"},
        [](const TrainingSpec& training) { return training.parallel.tensor() == 1 && training.parallel.zero == 0; },
        "every rank has whole matrices, and computes all of them"},
-      {"parallel.context_kind",
-       {"ring", "all-gather", "all-to-all", "all-to-all+ring"},
-       [](const TrainingSpec& training) { return training.parallel.context() == 1; },
-       "the job has no context parallelism"},
-      {"schedule.kind",
-       {"gpipe", "1f1b"},
-       [](const TrainingSpec& training) { return training.parallel.pipeline() == 1; },
-       "the job has no pipeline"},
-      {"schedule.kind",
-       {"zero-bubble", "zb-h2"},
-       [](const TrainingSpec& training) { return training.parallel.pipeline() == 1; },
-       "the job has no pipeline"},
+      {"schedule.kind", {"gpipe", "1f1b"}, has_one_stage, kNoPipeline},
+      {"schedule.kind", {"zero-bubble", "zb-h2"}, has_one_stage, kNoPipeline},
+      {"overlap.bucket", {}, has_one_copy, "the job has one replica, which exchanges no gradients"},
+      {"overlap.gradients", {}, has_one_copy, "the job has one replica, which exchanges no gradients"},
+      {"overlap.bucket", {}, has_no_overlap, kNoOverlap},
       {"schedule.kind",
        {"1f1b", "gpipe"},
        [](const TrainingSpec&) { return true; },
@@ -210,6 +248,26 @@ const std::vector<AlikeRule>& alike_rules() {
 bool updates_on_host(const TrainingSpec& training) { return training.offload.states > 0 && training.offload.on_host; }
 
 bool offloads(const ConfigValue* workload) { return workload != nullptr && workload->find("offload") != nullptr; }
+
+// Peaks of formats in which no job of a model has products. A device without a peak in bf16 takes that in fp16.
+void find_idle_peaks(Section& section, std::span<const JobSource> jobs, std::span<const system::DeviceSpec> devices) {
+  const auto needs = [&](Precision format) {
+    return std::ranges::any_of(jobs, [&](const JobSource& job) {
+      const Precision of_job = job.workload.training->precision;
+      return of_job == format || (format == Precision::kFp8 && is_of_products_only(of_job));
+    });
+  };
+  const bool has_bf16 = std::ranges::all_of(devices, [](const system::DeviceSpec& device) {
+    return device.peaks[static_cast<std::size_t>(Precision::kBf16)].has_value();
+  });
+  std::vector<Precision> formats(system::kFormatsOfTheirOwn.begin(), system::kFormatsOfTheirOwn.end());
+  formats.push_back(Precision::kFp8);
+  for (const Precision format : formats)
+    if (!needs(format) && (has_bf16 || format != Precision::kFp16))
+      section.idle(fmt::format("cluster.node.device.peak.{}", name_of(format)),
+                   fmt::format("no job has products in {}", name_of(format)),
+                   fmt::format("write workload.precision: {}", name_of(format)));
+}
 
 // Keys of the cluster that tell how its devices train.
 void find_idle_cluster(Section& section, std::span<const JobSource> jobs, std::span<const system::DeviceSpec> devices) {
@@ -232,6 +290,9 @@ void find_idle_cluster(Section& section, std::span<const JobSource> jobs, std::s
   if (none_of_jobs([&](const TrainingSpec& training) { return computes_exponentials(training, devices); }))
     section.idle("cluster.node.device.exponentials",
                  "it tells the time of flash attention on devices with multiprocessors, and no job has that");
+  const bool all_train =
+      std::ranges::all_of(jobs, [](const JobSource& job) { return job.workload.training.has_value(); });
+  if (all_train) find_idle_peaks(section, jobs, devices);
   for (const Precision format : system::kFormatsOfTheirOwn)
     if (none_of_jobs([&](const TrainingSpec& training) { return training.precision == format; }))
       section.idle(fmt::format("cluster.node.device.compute.{}", name_of(format)),
@@ -296,7 +357,7 @@ void find_idle_keys(Section& section, std::span<const JobSource> jobs, std::span
   const ConfigEntry* software = workload == nullptr ? nullptr : workload->find("software");
   if (software == nullptr || jobs.size() != 1 || !jobs.front().workload.training) return;
   find_idle_rates(section, software->value, devices);
-  find_idle_software(section, *jobs.front().workload.training);
+  find_idle_workload(section, *jobs.front().workload.training);
 }
 
 }  // namespace orrery::experiment

@@ -11,6 +11,7 @@
 
 #include "core/config/quantity_text.h"
 #include "core/files/read_file.h"
+#include "report/result.h"
 #include "system/devices/operator_model.h"
 #include "system/plans/involved_dimensions.h"
 #include "workload/chakra/file.h"
@@ -131,6 +132,8 @@ ExperimentJob placed(const Experiment& experiment, UnplacedJob job, std::span<co
                                        : workload::join_types(job.of_types, types_of(experiment, placement));
   for (workload::ProgramMemory& program : training.facts.memory)
     program.first_rank = RankId(index_of(program.first_rank) + first_rank);
+  for (workload::PipelineFacts& pipeline : training.facts.pipelines)
+    for (RankId& rank : pipeline.ranks) rank = RankId(index_of(rank) + first_rank);
   return {std::move(training.job), std::move(training.facts), devices, first_rank};
 }
 
@@ -233,6 +236,17 @@ std::vector<ExperimentJob> load_experiment_jobs(const Experiment& experiment, Di
   return jobs;
 }
 
+namespace {
+
+// Adds what is known by graph, and of each job's own pipeline.
+void add_facts(workload::TrainingFacts& whole, const workload::TrainingFacts& job) {
+  whole.memory.insert(whole.memory.end(), job.memory.begin(), job.memory.end());
+  whole.marks.insert(whole.marks.end(), job.marks.begin(), job.marks.end());
+  whole.pipelines.insert(whole.pipelines.end(), job.pipelines.begin(), job.pipelines.end());
+}
+
+}  // namespace
+
 ExperimentJob together(const Experiment& experiment, std::vector<ExperimentJob>& jobs) {
   if (jobs.size() == 1) return std::move(jobs.front());
   ExperimentJob whole;
@@ -242,9 +256,7 @@ ExperimentJob together(const Experiment& experiment, std::vector<ExperimentJob>&
     workload::append(whole.job, job.job, experiment.jobs[i].name);
     whole.placement.insert(whole.placement.end(), job.placement.begin(), job.placement.end());
     if (!job.training) whole.training.reset();
-    if (whole.training)
-      whole.training->memory.insert(whole.training->memory.end(), job.training->memory.begin(),
-                                    job.training->memory.end());
+    if (whole.training) add_facts(*whole.training, *job.training);
   }
   return whole;
 }
@@ -252,6 +264,31 @@ ExperimentJob together(const Experiment& experiment, std::vector<ExperimentJob>&
 ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics) {
   std::vector<ExperimentJob> jobs = load_experiment_jobs(experiment, diagnostics);
   return together(experiment, jobs);
+}
+
+std::vector<report::RooflineFigures> roofline_figures(const Experiment& experiment, const ExperimentJob& whole,
+                                                      std::span<const system::ComputeOptions> compute) {
+  const auto is_used = [&](std::uint32_t number) {
+    const workload::ExecutionGraph& graph = whole.job.graphs[number];
+    for (std::uint32_t i = 0; i < graph.size(); ++i)
+      if (system::is_by_roofline(graph, NodeId(i), compute[number])) return true;
+    return false;
+  };
+  std::vector<bool> used;
+  for (std::uint32_t i = 0; i < whole.job.graphs.size(); ++i) used.push_back(is_used(i));
+  std::set<std::pair<std::string, system::RooflineShares>> all;
+  for (std::size_t rank = 0; rank < whole.job.ranks.size(); ++rank) {
+    const std::uint32_t graph = whole.job.ranks[rank].graph;
+    if (!used[graph]) continue;
+    const system::DeviceSpec& device = experiment.device_of(whole.placement[rank]);
+    all.emplace(device.name, system::roofline_shares(device, compute[graph]));
+  }
+  const auto share = [](Efficiency of) {
+    return static_cast<double>(of.count()) / static_cast<double>(kFullEfficiency.count());
+  };
+  std::vector<report::RooflineFigures> figures;
+  for (const auto& [device, shares] : all) figures.push_back({device, share(shares.peak), share(shares.memory)});
+  return figures;
 }
 
 }  // namespace orrery::experiment

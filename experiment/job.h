@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,10 @@
 #include "workload/graph/job.h"
 #include "workload/traces/load_job.h"
 #include "workload/training/program/generate_job.h"
+
+namespace orrery::report {
+struct RooflineFigures;  // report/result.h
+}
 
 namespace orrery::experiment {
 
@@ -45,6 +50,10 @@ ExperimentJob together(const Experiment& experiment, std::vector<ExperimentJob>&
 
 // Both.
 ExperimentJob load_experiment_job(const Experiment& experiment, Diagnostics& diagnostics);
+
+// Shares of the peaks that traces are computed at by the roofline, by type of device. `compute`: by graph.
+std::vector<report::RooflineFigures> roofline_figures(const Experiment& experiment, const ExperimentJob& whole,
+                                                      std::span<const system::ComputeOptions> compute);
 
 // Throws InputError (out_of_memory), with what needs how much and what would fit, if a rank of a job does not fit its
 // device's memory. With `allowed` only warns, and is false. Warns of what fits, but may run out with what libraries and

@@ -180,6 +180,11 @@ ConfigValue load_configuration(const std::string& file, const ConfigFiles& files
     throw InputError({file}, "is a table of layers of ASTRA-sim 1.0 or SimAI, not an experiment",
                      fmt::format("turn it into traces: orrery workload import {} --out DIR", printable(file, 100)));
   ConfigValue root = files.load(file, {}, diagnostics);
+  if (is_document(root) && root.find("schema")->value.scalar.starts_with("orrery.result/"))
+    throw InputError({file},
+                     fmt::format("is a result as another version of Orrery writes it, '{}'; this one reads '{}'",
+                                 printable(root.find("schema")->value.scalar, 40), kSchema),
+                     "run its experiment again with this version");
   if (is_document(root))
     throw InputError(
         {file}, fmt::format("is a document '{}', not an experiment", printable(root.find("schema")->value.scalar, 40)),

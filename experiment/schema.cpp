@@ -135,7 +135,7 @@ Json scalar_schema(const KeyDescription& key) {
     add_range(key.range, number);
     return {{"anyOf", {std::move(number), {{"type", "string"}, {"pattern", R"(^\s*\+?[0-9]+\s*$)"}}}}};  // or quoted
   }
-  if (type == "text") return word;
+  if (type == "text" || type == "price") return word;
   if (type == "list of whole numbers") return {{"type", "array"}, {"items", {{"type", "integer"}}}};
   if (type == "list of words") return one_or_list_of(word);
   constexpr std::string_view kListOf = "list of ";

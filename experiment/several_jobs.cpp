@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/config/number_text.h"
+#include "report/passes/passes.h"
 #include "workload/matching/matching.h"
 
 namespace orrery::experiment {
@@ -150,6 +151,7 @@ report::TrainingFigures figures_of(const Experiment& experiment, const WorkloadS
       std::ranges::any_of(experiment.devices, [](const auto& device) { return !device.measured.empty(); });
   if (figures.has_measured_kernels)
     figures.job += fmt::format(", {} of its kernels' time by measured kernels", percent(measured_share(figures), 0));
+  figures.bubble = report::bubble_figures({job.job, job.first_rank, *job.training, 0, log, totals.acting});
   figures.ages = report::weight_ages(*job.training, totals, log);
   figures.run = report::training_run(training, *job.training, static_cast<std::size_t>(training.parallel.ranks()),
                                      devices.power, iterations / job.training->iterations);

@@ -13,6 +13,8 @@
 #include <fmt/ranges.h>
 
 #include "collectives/algorithms.h"
+#include "core/config/key_path.h"
+#include "network/fabric/link_names.h"
 #include "workload/training/program/rank_grid.h"
 
 namespace orrery::experiment {
@@ -114,16 +116,30 @@ void warn_of_collectives(const Experiment& experiment, const workload::Job& job,
   warn_of_tables(experiment, job, matching, diagnostics);
 }
 
-// Warns where `compute: roofline` has nothing to work on. `compute`: by graph.
+// Warns where `compute: roofline` or an efficiency has nothing to work on. `compute`: by graph.
 void warn_of_idle_roofline(const Experiment& experiment, const workload::Job& job,
                            std::span<const system::ComputeOptions> compute, Diagnostics& diagnostics) {
-  if (std::ranges::none_of(compute, &system::ComputeOptions::prefer_roofline)) return;
-  for (std::size_t graph = 0; graph < job.graphs.size(); ++graph)
-    for (std::uint32_t i = 0; compute[graph].prefer_roofline && i < job.graphs[graph].size(); ++i)
-      if (system::has_roofline_work(job.graphs[graph], NodeId(i))) return;
-  diagnostics.warning({experiment.file},
-                      "'compute: roofline' changes nothing: no compute node of the traces has FLOPs or bytes",
-                      "leave it out, or record the traces with them");
+  const auto is_any = [&](const auto& is_asked, const auto& acts) {
+    for (std::size_t graph = 0; graph < job.graphs.size(); ++graph)
+      for (std::uint32_t i = 0; is_asked(compute[graph]) && i < job.graphs[graph].size(); ++i)
+        if (acts(job.graphs[graph], NodeId(i), compute[graph])) return true;
+    return false;
+  };
+  const auto prefers = [](const system::ComputeOptions& options) { return options.prefer_roofline; };
+  const auto has_efficiency = [](const system::ComputeOptions& options) { return options.efficiency.has_value(); };
+  const auto has_work = [](const auto& graph, NodeId node, const auto&) {
+    return system::has_roofline_work(graph, node);
+  };
+  if (std::ranges::any_of(compute, prefers) && !is_any(prefers, has_work))
+    return diagnostics.warning({experiment.file},
+                               "'compute: roofline' changes nothing: no compute node of the traces has FLOPs or bytes",
+                               "leave it out, or record the traces with them");
+  if (std::ranges::any_of(compute, has_efficiency) && !is_any(has_efficiency, system::is_by_roofline))
+    diagnostics.warning(
+        {experiment.file},
+        "'compute.efficiency' changes nothing: all compute nodes of the traces take their measured "
+        "durations",
+        "write compute: {by: roofline, efficiency: ...}; it takes effect where nodes have FLOPs or bytes");
 }
 
 // Warns where a node is perturbed that no rank runs on.
@@ -224,6 +240,26 @@ void warn_after_run(const Experiment& experiment, const system::CollectivePlans&
         "'dimension_order: themis' changes nothing: no collective of the job ends sooner if its chunks go "
         "through the dimensions in orders of their own",
         "leave it out; more chunks, or dimensions of other bandwidths, may change that");
+}
+
+void warn_of_unused_links(const Experiment& experiment, std::span<const report::LinkClassUse> links,
+                          Diagnostics& diagnostics) {
+  const ConfigValue* perturbed = value_at_path(experiment.resolved, "perturb.links");
+  const bool counts = std::ranges::any_of(links, [](const report::LinkClassUse& use) { return use.bytes > 0; });
+  if (perturbed == nullptr || !counts) return;  // a job without messages, or a network that counts none
+  const network::Fabric& fabric = experiment.fabric;
+  const auto is_used = [&](LinkId link) {
+    const std::string& name = fabric.link_classes()[fabric.link(link).link_class];
+    const auto use = std::ranges::find(links, name, &report::LinkClassUse::name);
+    return use != links.end() && use->bytes > 0;
+  };
+  for (const ConfigEntry& entry : perturbed->entries) {
+    const std::vector<LinkId> named = network::links_named(fabric, entry.key);
+    if (!named.empty() && std::ranges::none_of(named, is_used))
+      diagnostics.warning(entry.where, fmt::format("'perturb.links' of '{}' changes nothing: no message of the job "
+                                                   "crosses links of the kind",
+                                                   printable(entry.key)));
+  }
 }
 
 }  // namespace orrery::experiment

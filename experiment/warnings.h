@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/ids.h"
 #include "experiment/experiment.h"
+#include "report/result.h"
 #include "system/plans/plans.h"
 #include "workload/graph/job.h"
 #include "workload/matching/matching.h"
@@ -19,7 +20,7 @@ namespace orrery::experiment {
 // Values of one key by which a job takes equally long, though the key is not idle, and why.
 struct AlikeValues {
   std::string path;                 // "workload.recompute"
-  std::vector<std::string> values;  // as configurations have them; the plain one first
+  std::vector<std::string> values;  // as configurations have them; all that there are, if empty
   std::string reason;
 };
 std::vector<AlikeValues> alike_values(const workload::TrainingSpec& training);
@@ -31,5 +32,9 @@ void warn_before_run(const Experiment& experiment, const workload::Job& job, con
 
 // Warns where `dimension_order: themis` has kept the order of the dimensions in every collective of the run.
 void warn_after_run(const Experiment& experiment, const system::CollectivePlans& plans, Diagnostics& diagnostics);
+
+// Warns of perturbed links of classes that no message crossed. `links`: of the result of the run.
+void warn_of_unused_links(const Experiment& experiment, std::span<const report::LinkClassUse> links,
+                          Diagnostics& diagnostics);
 
 }  // namespace orrery::experiment

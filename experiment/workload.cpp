@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "core/config/key_names.h"
+#include "core/config/key_path.h"
 #include "core/files/read_file.h"
 #include "workload/traces/files.h"
 #include "workload/traces/roles.h"
@@ -33,6 +33,29 @@ void note_traces(const workload::ChakraSource& trace) {
   for (const workload::TraceFile& file : workload::list_trace_files(trace.prefix)) note_input(file.path);
   if (const std::string roles = workload::roles_file_of(trace.prefix); !is_missing(roles)) note_input(roles);
   if (trace.groups) note_input(*trace.groups);
+}
+
+// A word in place of a map is {KEY: WORD}.
+void spell_out(std::string_view name, std::string_view key, Section& section) {
+  const ConfigValue* given = section.value(name);
+  if (given == nullptr || given->kind != ConfigValue::Kind::kScalar) return;
+  ConfigValue contents = section.contents();
+  ConfigValue& value = contents.find(name)->value;
+  ConfigValue map{ConfigValue::Kind::kMap, value.where, {}, {}, {}};
+  map.entries.push_back({std::string(key), value.where, value});
+  value = std::move(map);
+  section.rewrite(std::move(contents));
+}
+
+void read_compute(Section& section, system::ComputeOptions& compute) {
+  compute.prefer_roofline =
+      Choice("by", "source of the time of a compute node that has both a measured duration and FLOPs",
+             {"measured", "roofline"})
+          .optional(section, 0) == 1;
+  compute.efficiency = section.maybe<Efficiency>(
+      "efficiency",
+      "share of the device's peak, and of the bandwidth of its memory, that computations by the roofline "
+      "reach; by default the device's own: `compute.gemm` with `compute.clock`, and `compute.memory`");
 }
 
 void read_chakra(Section& section, workload::ChakraSource& trace, system::ComputeOptions& compute) {
@@ -59,10 +82,12 @@ void read_chakra(Section& section, workload::ChakraSource& trace, system::Comput
   section.takes("host", trace.host, {"durations", "timestamps"},
                 "what a node of the host takes: its duration, or the time until the next one began, by the attribute "
                 "`ts` that PyTorch's converter writes: with the time of Python between operators");
-  compute.prefer_roofline =
-      Choice("compute", "source of the time of a compute node that has both a measured duration and FLOPs",
-             {"measured", "roofline"})
-          .optional(section, 0) == 1;
+  spell_out("compute", "by", section);
+  section.defaulted_section(
+      "compute",
+      "how long computations take. `measured` or `roofline` in place of the map stands for `by`. Example: "
+      "`{by: roofline, efficiency: 70 %}`",
+      [&](Section& s) { read_compute(s, compute); });
 }
 
 ProfileSource read_profile(Section& section) {
@@ -80,18 +105,6 @@ ProfileSource read_profile(Section& section) {
   section.takes("symmetric", profile.symmetric,
                 "with `profile`: the profiles of some ranks stand for those of all of their world");
   return profile;
-}
-
-// A file name in place of a map is {file: NAME}.
-void spell_out_layers(Section& section) {
-  const ConfigValue* layers = section.value("layers");
-  if (layers == nullptr || layers->kind != ConfigValue::Kind::kScalar) return;
-  ConfigValue contents = section.contents();
-  ConfigValue& value = contents.find("layers")->value;
-  ConfigValue map{ConfigValue::Kind::kMap, value.where, {}, {}, {}};
-  map.entries.push_back({"file", value.where, value});
-  value = std::move(map);
-  section.rewrite(std::move(contents));
 }
 
 void read_layers(Section& section, std::optional<TextSource>& text) {
@@ -197,7 +210,7 @@ void check_recipe(Section& section, Precision precision, const workload::Trainin
 WorkloadSource read_workload(Section& section, const JobMachine& machine) {
   WorkloadSource source;
   system::ComputeOptions& compute = source.compute;
-  spell_out_layers(section);
+  spell_out("layers", "file", section);
   drop_default_recipe(section);
   spell_out_shares(section);
   const Location dispatch_at =  // before the file that it names is read

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,16 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include "core/assert.h"
-#include "core/config/number_text.h"
-#include "core/config/quantity_text.h"
-#include "core/error.h"
-#include "report/parts.h"
 #include "report/rank_history.h"
-#include "report/table.h"
 #include "workload/matching/matching.h"
 
 namespace orrery::report {
@@ -53,8 +44,14 @@ std::vector<PathOfClass> classes_of(std::span<const PathOfLink> links, const net
 class Walk {
  public:
   Walk(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting, const Result& result,
-       PathLinks* links)
-      : job_(job), log_(log), acting_(acting), likeness_(job, log, acting), result_(result), path_links_(links) {}
+       const PathSources& sources)
+      : job_(job),
+        log_(log),
+        acting_(acting),
+        likeness_(job, log, acting),
+        result_(result),
+        path_links_(sources.links),
+        known_matching_(sources.matching) {}
 
   CriticalPath run() {
     start();
@@ -82,6 +79,7 @@ class Walk {
   }
   const workload::Matching& matching() {
     if (path_links_ != nullptr) return path_links_->matching();
+    if (known_matching_ != nullptr) return *known_matching_;
     if (!matching_) matching_ = workload::match(job_);
     return *matching_;
   }
@@ -391,6 +389,7 @@ class Walk {
   Likeness likeness_;
   const Result& result_;
   PathLinks* path_links_;
+  const workload::Matching* known_matching_;
   std::map<RankId, std::unique_ptr<RankHistory>> histories_;
   RankId latest_rank_{};  // asked for, and its history
   RankHistory* latest_ = nullptr;
@@ -407,96 +406,15 @@ class Walk {
   Duration latency_{};
 };
 
-constexpr std::size_t kShown = 20;
-
-std::string share(Duration part, const Result& result) { return percent_of(seconds(part), seconds(result.finish)); }
-
-std::vector<std::size_t> ranks_of_class(const Result& result, RankId rank) {
-  std::vector<std::size_t> ranks;
-  for (std::size_t other = 0; other < result.class_of_rank.size(); ++other)
-    if (result.class_of_rank[other] == result.class_of_rank[index_of(rank)]) ranks.push_back(other);
-  return ranks;
-}
-
-std::string shares_text(std::string heading, std::span<const PathShare> shares, const Result& result) {
-  std::string text = table_of(shares.first(std::min(shares.size(), kShown)),
-                              {{std::move(heading), [](const PathShare& one) { return printable(one.what, 60); }},
-                               {"time", &PathShare::time},
-                               {"share", [&](const PathShare& one) { return share(one.time, result); }, kRight},
-                               {"steps", &PathShare::steps}})
-                         .text();
-  if (shares.size() > kShown) text += fmt::format("  ... {} more\n", shares.size() - kShown);
-  return text;
-}
-
-std::string ranks_text(const CriticalPath& path, const Result& result) {
-  const auto name = [&](const PathOfRank& one) {
-    const std::vector<std::size_t> alike = ranks_of_class(result, one.rank);
-    return alike.size() == 1 ? fmt::format("{}", index_of(one.rank))
-                             : fmt::format("{}, like {}", index_of(one.rank), rank_ranges(alike, 40));
-  };
-  return table_of(std::span(path.ranks).first(std::min(path.ranks.size(), kShown)),
-                  {{"on rank", name},
-                   {"time", &PathOfRank::time},
-                   {"share", [&](const PathOfRank& one) { return share(one.time, result); }, kRight}})
-      .text();
-}
-
-std::string links_text(const CriticalPath& path) {
-  std::vector<PathOfClass> rows = path.link_classes;
-  if (path.latency > Duration::zero()) rows.push_back({"latency", path.latency, {}});
-  if (rows.empty()) return {};
-  return "\n" + table_of(rows, {{"over links", &PathOfClass::name},
-                                {"time", &PathOfClass::moving},
-                                {"shared", &PathOfClass::waiting}})
-                    .text();
-}
-
-nlohmann::ordered_json shares_json(std::span<const PathShare> shares, const Result& result) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  const double whole = seconds(result.finish.time_since_epoch());
-  for (const PathShare& one : shares)
-    list.push_back({{"what", printable(one.what, 200)},
-                    {"seconds", seconds(one.time)},
-                    {"share", seconds(one.time) / whole},
-                    {"steps", one.steps}});
-  return list;
-}
-
 }  // namespace
 
 CriticalPath critical_path(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting,
-                           const Result& result, PathLinks* links) {
-  CriticalPath path = Walk(job, log, acting, result, links).run();
+                           const Result& result, const PathSources& sources) {
+  CriticalPath path = Walk(job, log, acting, result, sources).run();
   Duration sum{};
   for (const PathShare& part : path.parts) sum += part.time;
   ORRERY_ASSERT(path.parts.empty() || sum == result.finish.time_since_epoch());
   return path;
-}
-
-std::string critical_path_text(const CriticalPath& path, const Result& result) {
-  if (path.parts.empty()) return "critical path: no operation takes time\n";
-  return fmt::format("critical path of {}, which nothing but what is on it can shorten\n\n",
-                     rounded(result.finish.time_since_epoch())) +
-         shares_text("critical path", path.parts, result) + links_text(path) + "\n" + ranks_text(path, result) + "\n" +
-         shares_text("operations on it", path.operations, result);
-}
-
-void add_critical_path(const CriticalPath& path, const Result& result, nlohmann::ordered_json& document) {
-  document["critical_path"] = shares_json(path.parts, result);
-  document["critical_operations"] =
-      shares_json(std::span(path.operations).first(std::min(path.operations.size(), kShown)), result);
-  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
-  for (const PathOfRank& one : path.ranks)
-    ranks.push_back({{"rank", index_of(one.rank)},
-                     {"class", result.class_of_rank[index_of(one.rank)]},
-                     {"seconds", seconds(one.time)}});
-  document["critical_ranks"] = std::move(ranks);
-  nlohmann::ordered_json links = nlohmann::ordered_json::array();
-  for (const PathOfClass& one : path.link_classes)
-    links.push_back({{"class", one.name}, {"seconds", seconds(one.moving)}, {"shared_s", seconds(one.waiting)}});
-  document["critical_links"] = std::move(links);
-  document["critical_latency_s"] = seconds(path.latency);
 }
 
 }  // namespace orrery::report

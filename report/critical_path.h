@@ -27,6 +27,7 @@
 #include "report/path_links.h"
 #include "report/result.h"
 #include "workload/graph/job.h"
+#include "workload/matching/matching.h"
 
 namespace orrery::report {
 
@@ -87,9 +88,15 @@ struct CriticalPath {
   std::vector<PathPiece> pieces;          // none without PathLinks; they sum to the finish
 };
 
-// `acting`: by rank, whose operations the log has for it. `result` is of the same run. `links` may be null.
+// Sources of a path beside the run itself, if there are any.
+struct PathSources {
+  PathLinks* links = nullptr;                    // without, nothing is told of links, nor pieces
+  const workload::Matching* matching = nullptr;  // of the job; found where it is needed and there are no links
+};
+
+// `acting`: by rank, whose operations the log has for it. `result` is of the same run.
 CriticalPath critical_path(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting,
-                           const Result& result, PathLinks* links = nullptr);
+                           const Result& result, const PathSources& sources = {});
 
 // "critical path of 27.09 s: ...", what it is made of, where it went by, and its longest operations.
 std::string critical_path_text(const CriticalPath& path, const Result& result);

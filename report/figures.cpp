@@ -3,19 +3,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
+#include "core/whole_memory.h"
 
 namespace orrery::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Value = std::optional<FigureValue>;
 using Source = FigureSource;
 
@@ -29,6 +27,25 @@ template <bool kHasTokens>
 Value pace(const Source& from) {
   if (from.training == nullptr || from.training->has_tokens != kHasTokens) return std::nullopt;
   return from.training->tokens_per_s_per_gpu;
+}
+
+template <bool kHasTokens>
+Value pace_of_all(const Source& from) {
+  if (from.training == nullptr || from.training->has_tokens != kHasTokens) return std::nullopt;
+  return from.training->tokens_per_s_per_gpu * static_cast<double>(from.training->workers);
+}
+
+Value energy_of_token(const Source& from) {
+  const TrainingFigures* training = from.training;
+  if (training == nullptr || !training->power || !training->has_tokens) return std::nullopt;
+  if (training->tokens_per_s_per_gpu <= 0) return std::nullopt;
+  return static_cast<double>(training->power->count()) / training->tokens_per_s_per_gpu;
+}
+
+Value memory_share(const Source& from) {
+  if (from.training == nullptr || from.training->capacity == Bytes(0)) return std::nullopt;
+  return static_cast<double>(from.training->memory.in_use().count()) /
+         static_cast<double>(whole_memory(from.training->capacity).count());
 }
 
 template <auto kMember>
@@ -68,6 +85,7 @@ constexpr auto kFigures = std::to_array<Figure>({
      .unit = kSeconds,
      .better = Better::kLess,
      .is_default = true,
+     .is_compared = true,
      .meaning = "time of one iteration; of several jobs the time until the last of them is done",
      .take = [](const Source& from) { return Value(seconds(from.iteration)); }},
     {.group = kTraining,
@@ -78,6 +96,7 @@ constexpr auto kFigures = std::to_array<Figure>({
      .better = Better::kMore,
      .is_default = true,
      .is_of_plans = true,
+     .is_compared = true,
      .meaning = "model FLOPs over the peak of the devices in use in the time",
      .take = of_training<&TrainingFigures::mfu>},
     {.group = kTraining,
@@ -96,7 +115,9 @@ constexpr auto kFigures = std::to_array<Figure>({
      .better = Better::kMore,
      .is_of_plans = true,
      .is_rare = true,
+     .is_compared = true,
      .meaning = "tokens a second of one device",
+     .needs = "a job that trains a model of tokens, such as a transformer, has it; others have samples_per_s_per_gpu",
      .take = pace<true>},
     {.group = kTraining,
      .path = "samples_per_s_per_gpu",
@@ -107,8 +128,42 @@ constexpr auto kFigures = std::to_array<Figure>({
      .better = Better::kMore,
      .is_of_plans = true,
      .is_rare = true,
+     .is_compared = true,
      .meaning = "samples a second of one device, where the model has no tokens",
+     .needs = "a job that trains a model without tokens, such as resnet-50, has it; those of tokens have "
+              "tokens_per_s_per_gpu",
      .take = pace<false>},
+    {.group = kTraining,
+     .path = "tokens_per_s",
+     .heading = "in all",
+     .unit = kTokensPerSecond,
+     .better = Better::kMore,
+     .is_rare = true,
+     .is_compared = true,
+     .meaning = "tokens a second of all devices in use",
+     .needs = "a job that trains a model of tokens, such as a transformer, has it; others have samples_per_s",
+     .take = pace_of_all<true>},
+    {.group = kTraining,
+     .path = "samples_per_s",
+     .heading = "in all",
+     .unit = kSamplesPerSecond,
+     .better = Better::kMore,
+     .is_rare = true,
+     .is_compared = true,
+     .meaning = "samples a second of all devices in use, where the model has no tokens",
+     .needs = "a job that trains a model without tokens, such as resnet-50, has it; those of tokens have tokens_per_s",
+     .take = pace_of_all<false>},
+    {.group = kTraining,
+     .path = "energy_per_token_J",
+     .heading = "J/token",
+     .unit = kNumber,
+     .better = Better::kLess,
+     .is_rare = true,
+     .is_compared = true,
+     .meaning = "energy of a token in joules at the devices' TDP, an upper bound, of the devices alone; where their "
+                "power is known",
+     .needs = "a job that trains a model of tokens has it, on devices with cluster.node.device.power",
+     .take = energy_of_token},
     {.group = kTraining,
      .path = "model_tflops_per_gpu",
      .key = "model_tflops_per_gpu",
@@ -118,6 +173,23 @@ constexpr auto kFigures = std::to_array<Figure>({
      .better = Better::kMore,
      .meaning = "model FLOPs of one device, 10^12 a second",
      .take = of_training<&TrainingFigures::model_tflops_per_gpu>},
+    {.group = kTraining,
+     .path = "bubble_share",
+     .key = "bubble_share",
+     .heading = "bubble share",
+     .unit = kShare,
+     .better = Better::kLess,
+     .is_rare = true,
+     .is_compared = true,
+     .meaning = "share of the time from the first pass of an iteration to its last in which a rank of the pipeline is "
+                "in no pass; mean over the ranks of one pipeline of several stages",
+     .needs = "a job whose pipeline has several stages has it: workload.parallel.pipeline above 1; of several jobs "
+              "each has its own, in jobs[]",
+     .take =
+         [](const Source& from) {
+           const bool has = from.training != nullptr && from.training->bubble;
+           return has ? Value(from.training->bubble->share) : Value();
+         }},
     {.group = kKernels,
      .path = "measured_kernels",
      .heading = "measured kernels",
@@ -135,6 +207,7 @@ constexpr auto kFigures = std::to_array<Figure>({
      .heading = "memory",
      .unit = kBytes,
      .better = Better::kLess,
+     .is_compared = true,
      .meaning = "memory that the fullest rank needs",
      .take = bytes_of_need<&workload::MemoryNeed::total>},
     {.group = kMemory,
@@ -158,6 +231,15 @@ constexpr auto kFigures = std::to_array<Figure>({
      .meaning = "memory of the fullest rank's device",
      .take = [](const Source& from) { return from.training ? Value(from.training->capacity.count()) : Value(); }},
     {.group = kMemory,
+     .path = "in_use_share",
+     .heading = "in use",
+     .unit = kShare,
+     .better = Better::kLess,
+     .is_compared = true,
+     .meaning = "share of the device's memory, as its driver has it, that the fullest rank needs with libraries; above "
+                "1 it does not fit",
+     .take = memory_share},
+    {.group = kMemory,
      .path = "rank",
      .heading = "fullest rank",
      .unit = kNumber,
@@ -172,6 +254,7 @@ constexpr auto kFigures = std::to_array<Figure>({
      .unit = kNumber,
      .is_rare = true,
      .meaning = "tokens of the whole training",
+     .needs = "--set workload.tokens=N makes it for a model of tokens; others have training_run.samples",
      .take = length_of_run<true>},
     {.group = kWholeTraining,
      .path = "samples",
@@ -179,6 +262,7 @@ constexpr auto kFigures = std::to_array<Figure>({
      .unit = kNumber,
      .is_rare = true,
      .meaning = "samples of the whole training, where the model has no tokens",
+     .needs = "--set workload.tokens=N makes it for a model without tokens; those of tokens have training_run.tokens",
      .take = length_of_run<false>},
     {.group = kWholeTraining,
      .path = "time_s",
@@ -194,6 +278,7 @@ constexpr auto kFigures = std::to_array<Figure>({
      .heading = "training run",
      .unit = kDays,
      .better = Better::kLess,
+     .is_compared = true,
      .meaning = "days of the whole training at the pace of this iteration",
      .take = [](const Source& from) { return run_of(from) ? Value(run_of(from)->seconds / kDay) : Value(); }},
     {.group = kWholeTraining,
@@ -219,7 +304,11 @@ constexpr auto kFigures = std::to_array<Figure>({
      .unit = kNumber,
      .better = Better::kLess,
      .is_rare = true,
-     .meaning = "energy of the whole training, of the devices alone; where their power is known",
+     .is_compared = true,
+     .meaning = "energy of the whole training at the devices' TDP, an upper bound, of the devices alone; where their "
+                "power is known",
+     .needs = "--set workload.tokens=N, the tokens of the whole training, makes it, on devices with "
+              "cluster.node.device.power",
      .take = [](const Source& from) { return run_of(from) ? optional_value(run_of(from)->kilowatt_hours) : Value(); }},
     {.group = kWholeTraining,
      .path = "cost",
@@ -228,7 +317,9 @@ constexpr auto kFigures = std::to_array<Figure>({
      .unit = kNumber,
      .better = Better::kLess,
      .is_rare = true,
+     .is_compared = true,
      .meaning = "cost of the whole training, with `workload.price`, in its currency",
+     .needs = "--set workload.tokens=N and --set workload.price=P, of a device for an hour, make it together",
      .take = [](const Source& from) { return run_of(from) ? optional_value(run_of(from)->cost) : Value(); }},
     {.group = kCall,
      .path = "algbw_GBps",
@@ -236,6 +327,7 @@ constexpr auto kFigures = std::to_array<Figure>({
      .heading = "algorithm bandwidth",
      .unit = kGigabytesPerSecond,
      .better = Better::kMore,
+     .is_compared = true,
      .meaning = "algorithm bandwidth of a collective: size over time, 10^9 bytes a second",
      .take = [](const Source& from) { return from.call ? Value(from.call->algorithm_bandwidth * 1e-9) : Value(); }},
     {.group = kCall,
@@ -245,6 +337,7 @@ constexpr auto kFigures = std::to_array<Figure>({
      .heading = "bus bandwidth",
      .unit = kGigabytesPerSecond,
      .better = Better::kMore,
+     .is_compared = true,
      .meaning = "bus bandwidth of a collective: algorithm bandwidth times the factor of nccl-tests",
      .take = [](const Source& from) { return from.call ? Value(from.call->bus_bandwidth * 1e-9) : Value(); }},
     {.group = kProduct,
@@ -253,6 +346,7 @@ constexpr auto kFigures = std::to_array<Figure>({
      .heading = "product TFLOP/s",
      .unit = kTeraflops,
      .better = Better::kMore,
+     .is_compared = true,
      .meaning = "rate of a matrix product, 10^12 FLOPs a second",
      .take = [](const Source& from) { return from.product ? Value(from.product->rate * 1e-12) : Value(); }},
     {.group = kProduct,
@@ -262,7 +356,9 @@ constexpr auto kFigures = std::to_array<Figure>({
      .unit = kShare,
      .better = Better::kMore,
      .is_rare = true,
+     .is_compared = true,
      .meaning = "share of the device's peak in the product's precision; not where devices are of several types",
+     .needs = "a job with one matrix product on devices of one type has it",
      .take = [](const Source& from) { return from.product ? optional_value(from.product->peak_share) : Value(); }},
     {.group = kParts,
      .key = "compute_s",
@@ -288,9 +384,9 @@ constexpr auto kFigures = std::to_array<Figure>({
      .take = seconds_of_part<PartKind::kSlowed>},
     {.group = kParts,
      .key = "bubble_s",
-     .heading = "bubble",
+     .heading = "stage wait",
      .unit = kSeconds,
-     .meaning = "pipeline bubble; mean over ranks",
+     .meaning = "time of waiting for other stages of a pipeline, a part of its bubbles; mean over ranks",
      .take = seconds_of_part<PartKind::kBubble>},
     {.group = kParts,
      .key = "wait_s",
@@ -309,6 +405,7 @@ constexpr auto kFigures = std::to_array<Figure>({
      .heading = "busiest links",
      .unit = kText,
      .meaning = "class of the most utilised link, without direction",
+     .needs = "a job whose messages cross links has it",
      .take =
          [](const Source& from) {
            return from.links.empty() ? Value() : Value(printable(from.links.front().first, SIZE_MAX));
@@ -318,27 +415,21 @@ constexpr auto kFigures = std::to_array<Figure>({
      .heading = "utilised",
      .unit = kShare,
      .meaning = "share of its bandwidth that the most utilised link carries",
+     .needs = "a job whose messages cross links has it",
      .take = [](const Source& from) { return from.links.empty() ? Value() : Value(from.links.front().second); }},
     {.group = kParts,
      .key = "bound_by",
      .heading = "bound by",
      .unit = kText,
-     .meaning = "largest part of the iteration; the host, if its launches set the pace for longer than that",
-     .take =
-         [](const Source& from) {
-           const std::optional<Bound> bound = bound_of(from);
-           return bound ? Value(printable(bound->name, SIZE_MAX)) : Value();
-         }},
+     .meaning = "largest part of the critical path, which nothing but what is on it can shorten: compute, host (which "
+                "launches too slowly), a kind of communication, ...",
+     .take = [](const Source& from) { return from.bound ? Value(from.bound->name) : Value(); }},
     {.group = kParts,
      .key = "bound_share",
      .heading = "share",
      .unit = kShare,
-     .meaning = "share of the iteration that this has",
-     .take =
-         [](const Source& from) {
-           const std::optional<Bound> bound = bound_of(from);
-           return bound ? Value(bound->seconds / seconds(from.iteration)) : Value();
-         }},
+     .meaning = "share of the critical path that this has",
+     .take = [](const Source& from) { return from.bound ? Value(from.bound->share) : Value(); }},
 });
 
 // Prefixes of paths in the document of a run, by FigureGroup.
@@ -349,30 +440,6 @@ constexpr std::array<std::string_view, 10> kUnitNames = {"s",        "days",    
 // Names of directions, by Better.
 constexpr std::array<std::string_view, 3> kBetter = {"", "less", "more"};
 
-std::string number_text(FigureUnit unit, double number) {
-  switch (unit) {
-    case kSeconds:
-      return time_text(number);
-    case kDays:
-      return days_text(number * kDay);
-    case kShare:
-      return percent(number);
-    case kBytes:
-      return rounded(Bytes(std::llround(number)));
-    case kTeraflops:
-      return fmt::format("{:.1f}", number);
-    case kTokensPerSecond:
-    case kSamplesPerSecond:
-      return fmt::format("{:.1f} {}", number, name_of(unit));
-    case kGigabytesPerSecond:
-      return fmt::format("{:.2f} {}", number, name_of(unit));
-    case kNumber:
-    case kText:
-      break;
-  }
-  return fmt::format("{:.4g}", number);
-}
-
 }  // namespace
 
 std::string Figure::full_path() const {
@@ -381,85 +448,19 @@ std::string Figure::full_path() const {
 
 std::span<const Figure> figures() { return kFigures; }
 
-std::vector<const Figure*> keyed_figures() {
-  std::vector<const Figure*> keyed;
-  for (const Figure& figure : kFigures)
-    if (!figure.key.empty()) keyed.push_back(&figure);
-  return keyed;
-}
-
-FigureValues figure_values(const FigureSource& source) {
-  FigureValues values;
-  for (const Figure& figure : kFigures)
-    if (Value value = figure.take(source)) values.emplace(figure.name(), std::move(*value));
-  return values;
-}
-
-const Figure* find_column(const FigureValues& values, std::string_view column) {
-  const auto found = std::ranges::find_if(
-      kFigures, [&](const Figure& figure) { return figure.column_name() == column && values.contains(figure.name()); });
-  return column.empty() || found == kFigures.end() ? nullptr : &*found;
-}
-
-std::optional<double> number_of(const FigureValues& values, std::string_view name) {
-  const auto found = values.find(name);
-  if (found == values.end()) return std::nullopt;
-  if (const auto* whole = std::get_if<std::int64_t>(&found->second)) return static_cast<double>(*whole);
-  const auto* number = std::get_if<double>(&found->second);
-  return number == nullptr ? std::nullopt : std::optional(*number);
-}
-
-std::optional<TrainingRun> whole_training(const FigureValues& values) {
-  const std::optional<double> time = number_of(values, "training_run.time_s");
-  const std::optional<double> device_days = number_of(values, "training_run.device_days");
-  if (!time || !device_days) return std::nullopt;
-  TrainingRun run;
-  run.seconds = *time;
-  run.device_hours = 24 * *device_days;
-  run.kilowatt_hours = number_of(values, "energy_kwh");
-  run.cost = number_of(values, "cost");
-  return run;
-}
-
-std::string column_text(const FigureValues& values, std::string_view column) {
-  const Figure* figure = find_column(values, column);
-  return figure == nullptr ? std::string("-") : cell_text(*figure, values.find(figure->name())->second);
-}
-
-std::string cell_text(const Figure& figure, const FigureValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  if (const auto* whole = std::get_if<std::int64_t>(&value))
-    return number_text(figure.unit, static_cast<double>(*whole));
-  return number_text(figure.unit, std::get<double>(value));
-}
-
-Json to_json(const FigureValue& value) {
-  return std::visit([](const auto& one) { return Json(one); }, value);
-}
-
-FigureValue value_of(const Json& json) {
-  if (json.is_number_integer()) return json.get<std::int64_t>();
-  if (json.is_number()) return json.get<double>();
-  return json.get<std::string>();
-}
-
-void put_figures(FigureGroup group, const FigureSource& source, Json& to) {
-  for (const Figure& figure : kFigures)
-    if (figure.group == group && !figure.path.empty())
-      if (const Value value = figure.take(source)) to[std::string(figure.path)] = to_json(*value);
-}
-
-Json figures_json() {
-  Json list = Json::array();
-  for (const Figure* figure : keyed_figures())
-    list.push_back({{"key", figure->key},
-                    {"path", figure->full_path()},
-                    {"heading", figure->heading},
-                    {"unit", name_of(figure->unit)},
-                    {"better", name_of(figure->better)},
-                    {"is_default", figure->is_default},
-                    {"is_of_plans", figure->is_of_plans}});
-  return list;
+std::string_view Figure::needed() const {
+  if (!needs.empty()) return needs;
+  // By FigureGroup.
+  constexpr std::array<std::string_view, 8> kNeeded = {
+      "this job has none",
+      "a job that trains a model has it: workload: {model: NAME, ...}",
+      "a job on a device with measured kernels has it",
+      "a job that trains a model has it: workload: {model: NAME, ...}",
+      "--set workload.tokens=N, the tokens of the whole training, makes it",
+      "a job with one collective has it: workload: {collective: all_reduce, size: 1 GiB}",
+      "a job with one matrix product has it: workload: {product: ...}",
+      "this job has none"};
+  return kNeeded[static_cast<std::size_t>(group)];
 }
 
 std::string_view name_of(FigureUnit unit) { return kUnitNames[static_cast<std::size_t>(unit)]; }

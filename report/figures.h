@@ -19,11 +19,19 @@
 #include "core/units.h"
 #include "report/parts.h"
 #include "report/result.h"
+#include "report/screen/cell.h"
 
 namespace orrery::report {
 
 // Utilisation of the busiest link of each class that is in use, without its direction; the most utilised first.
 using LinkShares = std::vector<std::pair<std::string, double>>;
+
+// Part that bounds the iteration: the largest of its critical path, as nothing beside the path shortens it. The path
+// goes by where ranks work: what others idle meanwhile, as in the bubbles of a pipeline, is told beside it.
+struct Bound {
+  std::string name;  // "compute", "host", "tensor"
+  double share = 0;  // of the path
+};
 
 // Source of one job's figures. Pointers are null for what the job has not.
 struct FigureSource {
@@ -33,16 +41,8 @@ struct FigureSource {
   const ProductFigures* product = nullptr;
   std::vector<Part> parts{};  // of an iteration, mean over ranks, largest first
   LinkShares links{};
-  double host_pace = 0;  // seconds of an iteration, mean over ranks: Breakdown::host_pace
+  std::optional<Bound> bound{};  // none where no path is known
 };
-
-// Part that bounds the iteration: the host, if it sets the pace for longer than any part lasts; else the largest. Null
-// if there are none.
-struct Bound {
-  std::string name;  // in a word
-  double seconds = 0;
-};
-std::optional<Bound> bound_of(const FigureSource& source);
 
 // All of the result, which it refers to.
 FigureSource figure_source(const Result& result);
@@ -87,7 +87,9 @@ struct Figure {
   bool is_default = false;   // a column where nobody chose columns
   bool is_of_plans = false;  // in the documents of `search`
   bool is_rare = false;      // not every job of the group has it
+  bool is_compared = false;  // a row of comparisons
   std::string_view meaning;
+  std::string_view needs{};  // what a job must be or have for it, if not as all of the group
   // Nothing where the job has no such figure.
   std::optional<FigureValue> (*take)(const FigureSource& source);
 
@@ -100,6 +102,8 @@ struct Figure {
   std::string full_path() const;
   // The key, or without one the full path: no two figures have the same.
   std::string name() const { return key.empty() ? full_path() : std::string(key); }
+  // Tells what a job must be or have for it: "a job with one matrix product has it: workload: {product: ...}".
+  std::string_view needed() const;
 };
 
 // In the order of points.csv and of the documents.
@@ -116,14 +120,25 @@ const Figure* find_column(const FigureValues& values, std::string_view column);
 std::optional<double> number_of(const FigureValues& values, std::string_view name);
 // The whole training, without its length; nothing where the job has none.
 std::optional<TrainingRun> whole_training(const FigureValues& values);
+// "compute 93 %, bubble 31 %": what bounds the job, and what its ranks idle in a pipeline's bubbles, if that is a tenth
+// of their time or more; "-" where it is not known.
+std::string bound_text(const FigureValues& values);
 // "-" where the job has no figure in the column.
 std::string column_text(const FigureValues& values, std::string_view column);
+Cell column_cell(const FigureValues& values, std::string_view column);
 
 // Texts of one column of several figures are short: "38.0 %", "3501.5 tokens/s", "12.50 GiB".
 std::string cell_text(const Figure& figure, const FigureValue& value);
+// Likewise, with the quantity where it has one that columns have one unit of.
+Cell cell_of(const Figure& figure, const FigureValue& value);
+// The same below or beside a name that has the unit of rates: "tokens/s/GPU" and "3501.5".
+std::string row_name(const Figure& figure);
+Cell bare_cell(const Figure& figure, const FigureValue& value);
 nlohmann::ordered_json to_json(const FigureValue& value);
 // Reads back what to_json() wrote; throws an exception of nlohmann::json for anything else.
 FigureValue value_of(const nlohmann::ordered_json& json);
+// A share of bubbles from which on they are worth a line and a hint.
+inline constexpr double kLargeBubble = 0.1;
 // Adds what the job has of the group, by paths.
 void put_figures(FigureGroup group, const FigureSource& source, nlohmann::ordered_json& to);
 

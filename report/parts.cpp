@@ -68,7 +68,7 @@ RankParts parts_of(const Breakdown& b, const Result& result) {
 std::string short_name(const Part& part) {
   // By PartKind.
   constexpr std::array<std::string_view, 8> kNames = {"compute", "host",   "remote memory", "",
-                                                      "wait",    "bubble", "idle",          "slowed"};
+                                                      "wait", "stage wait", "idle", "slowed"};
   return part.kind == PartKind::kCommunication ? part.family : std::string(kNames[static_cast<std::size_t>(part.kind)]);
 }
 
@@ -96,7 +96,7 @@ std::vector<Part> mean_parts(const Result& result) {
     for (const auto& [family, time] : parts.exposed)
       add(name_of_exposed(family), PartKind::kCommunication, time, family);
     add("waiting for members of collectives", PartKind::kWait, parts.wait);
-    add("pipeline bubble", PartKind::kBubble, parts.bubble);
+    add("waiting for other stages", PartKind::kBubble, parts.bubble);
     add("idle", PartKind::kIdle, parts.idle);
   }
   std::vector<Part> means;
@@ -156,6 +156,12 @@ LinkShares shares_of(const std::vector<LinkClassUse>& classes) {
   return links;
 }
 
+std::optional<Bound> bound_of(const Result& result) {
+  if (result.path.empty()) return std::nullopt;
+  const PathShare& largest = result.path.front();
+  return Bound{printable(largest.what, 40), seconds(largest.time) / seconds(result.finish.time_since_epoch())};
+}
+
 }  // namespace
 
 FigureSource figure_source(const Result& result) {
@@ -165,17 +171,9 @@ FigureSource figure_source(const Result& result) {
                       result.product ? &*result.product : nullptr,
                       mean_parts(result),
                       shares_of(result.links),
-                      mean_host_pace(result)};
+                      bound_of(result)};
   for (Part& part : source.parts) part.seconds /= static_cast<double>(result.iterations);
-  source.host_pace /= static_cast<double>(result.iterations);
   return source;
-}
-
-std::optional<Bound> bound_of(const FigureSource& source) {
-  if (source.parts.empty() || source.iteration == Duration::zero()) return std::nullopt;
-  const Part& largest = source.parts.front();
-  if (source.host_pace > largest.seconds) return Bound{"host", source.host_pace};
-  return Bound{short_name(largest), largest.seconds};
 }
 
 }  // namespace orrery::report

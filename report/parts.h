@@ -43,7 +43,7 @@ struct Part {
   std::string family{};  // of kCommunication: "tensor"
 };
 
-// In a word: "compute", "bubble"; of communication its family.
+// Name in a word: "compute", "stage wait"; of communication its family.
 std::string short_name(const Part& part);
 
 // The parts that are not zero, largest first; they sum to the iteration time.

@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "core/config/number_text.h"
+#include "core/error.h"
 #include "network/fabric/link_names.h"
 #include "report/parts.h"
 
@@ -141,6 +143,8 @@ TrainingFigures training_figures(const workload::TrainingFacts& facts, const Dev
   TrainingFigures figures;
   figures.kernels = kernel_figures(facts);
   figures.peak = devices.peak;
+  figures.workers = facts.workers;
+  figures.power = devices.power;
   const double rank_seconds =
       seconds(iterations) / static_cast<double>(facts.iterations) * static_cast<double>(facts.workers);
   if (rank_seconds > 0) {
@@ -211,6 +215,14 @@ Result make_result(const workload::Job& job, const network::Fabric& fabric, cons
   result.events = totals.events;
   result.messages = totals.messages;
   return result;
+}
+
+std::string roofline_text(std::span<const RooflineFigures> devices) {
+  std::string text;
+  for (const RooflineFigures& one : devices)
+    text += fmt::format("{}{} of the peak, {} of memory bandwidth{}", text.empty() ? "" : "; ", percent(one.peak_share),
+                        percent(one.memory_share), devices.size() > 1 ? " of " + printable(one.device, 40) : "");
+  return text.empty() ? text : "computes by the roofline: " + text;
 }
 
 }  // namespace orrery::report

@@ -80,6 +80,15 @@ struct KernelFigures {
   double measured_seconds = 0;  // of `seconds`: from measurements of the device's kernels
 };
 
+// Bubbles of a pipeline: time in which a rank is in no pass of a micro-batch, between the start of the first pass of
+// any of its ranks and the end of the last one, of every iteration by itself.
+struct BubbleFigures {
+  double share = 0;      // mean over the ranks of one pipeline
+  std::string schedule;  // "1f1b-interleaved"
+  std::uint32_t stages = 1;
+  bool may_interleave = false;  // virtual stages would make it smaller
+};
+
 // Figures that only a training job has.
 struct TrainingFigures {
   double mfu = 0;                   // model FLOPs over peak FLOPs of all workers in the time
@@ -94,10 +103,13 @@ struct TrainingFigures {
   std::vector<StageMemory> stages;
   Bytes capacity;  // of a device
   std::optional<TrainingRun> run;
-  std::vector<WeightAge> ages;         // of asynchronous jobs
-  std::vector<KernelFigures> kernels;  // each kind and size once, those that take most first
-  bool has_measured_kernels = false;   // its devices have measurements, near its kernels or not
-  FlopRate peak{1};                    // of a worker's device, the mean
+  std::vector<WeightAge> ages;          // of asynchronous jobs
+  std::vector<KernelFigures> kernels;   // each kind and size once, those that take most first
+  bool has_measured_kernels = false;    // its devices have measurements, near its kernels or not
+  FlopRate peak{1};                     // of a worker's device, the mean
+  std::optional<BubbleFigures> bubble;  // of a pipeline of several stages
+  std::int64_t workers = 0;             // ranks that train
+  std::optional<Power> power;           // of a rank's device, the mean
 };
 
 // Share of all kernels' time that comes from measurements of them.
@@ -193,6 +205,16 @@ struct ProductFigures {
   std::optional<double> peak_share;  // of the device's peak in this precision; none on several types of devices
 };
 
+// Shares of a device's peak and memory bandwidth that traces are computed at by the roofline.
+struct RooflineFigures {
+  std::string device;
+  double peak_share = 1;
+  double memory_share = 1;
+};
+
+// "computes by the roofline: 76.4 % of the peak, 88.7 % of memory bandwidth"; empty for none.
+std::string roofline_text(std::span<const RooflineFigures> devices);
+
 // Nodes of which a job leaves devices idle, so that its groups stay inside them.
 struct PackedNodes {
   std::string groups;        // "expert"
@@ -208,8 +230,9 @@ struct Result {
   std::optional<PackedNodes> packed;   // none where ranks fill the nodes
   std::string network_model;
   std::string granularity;
-  bool computes_as_measured = false;  // traces' durations, which no other device changes
-  std::string library;                // of collectives: "nccl 2.30.0"; empty: the fixed one
+  bool computes_as_measured = false;      // traces' durations, which no other device changes
+  std::vector<RooflineFigures> roofline;  // by type of device; none where nothing is computed by it
+  std::string library;                    // of collectives: "nccl 2.30.0"; empty: the fixed one
   Time finish;
   Duration initial{};                        // until replicas have the parameters; the iterations come after that
   std::int64_t iterations = 1;               // simulated one after the other until `finish`; 1 of several jobs
@@ -227,8 +250,8 @@ struct Result {
   std::vector<LinkClassUse> links;
   std::optional<BusiestLink> busiest_link;  // none if no link carried anything
   bool balanced_in_vain = false;            // system::CollectivePlans::balanced_in_vain()
-  std::vector<PathShare> path;              // parts of the critical path, largest first; none if nobody asked for it
-  std::vector<Culprit> culprits;            // likewise; those that cost most first
+  std::vector<PathShare> path;              // parts of the critical path, largest first
+  std::vector<Culprit> culprits;            // on it, those that cost most first; none if nobody asked for them
   Evidence evidence;                        // likewise, of the figures that the path rests on
   std::uint32_t link_classes = 0;           // told apart in simulating
   bool folded = false;

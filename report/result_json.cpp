@@ -238,6 +238,9 @@ Json to_json(const Result& result, bool deterministic) {
   if (result.training) add_training(source, document);
   if (result.call)
     document["collective"] = {{"operation", result.call->operation}, {"bytes", result.call->size.count()}};
+  for (const RooflineFigures& one : result.roofline)
+    document["roofline"].push_back(
+        {{"device", printable(one.device, 120)}, {"peak_share", one.peak_share}, {"memory_share", one.memory_share}});
   if (result.product) document["product"] = {{"sizes", result.product->sizes}};
   put_figures(FigureGroup::kCall, source, document);
   put_figures(FigureGroup::kProduct, source, document);

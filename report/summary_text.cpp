@@ -61,7 +61,7 @@ std::string ranks_text(const Result& result) {
   const auto part = [](auto RankParts::*which) { return [which](const RankRow& row) { return row.parts.*which; }; };
   std::vector<ColumnOf<RankRow>> columns = {{"ranks", [](const RankRow& row) { return rank_ranges(row.ranks, 24); }},
                                             {"count", [](const RankRow& row) { return row.ranks.size(); }},
-                                            {"compute", part(&RankParts::compute)},
+                                            {"compute", part(&RankParts::compute), kRight, Interest::kAnswer},
                                             {"slowed", part(&RankParts::slowed)},
                                             {"host only", part(&RankParts::host)},
                                             {"memory only", part(&RankParts::memory)}};
@@ -71,9 +71,9 @@ std::string ranks_text(const Result& result) {
       return found == row.parts.exposed.end() ? Duration::zero() : found->second;
     });
   columns.insert(columns.end(), {{"wait", part(&RankParts::wait)},
-                                 {"bubble", part(&RankParts::bubble)},
+                                 {"stage wait", part(&RankParts::bubble)},
                                  {"idle", part(&RankParts::idle)},
-                                 {"finish", part(&RankParts::finish)}});
+                                 {"finish", part(&RankParts::finish), kRight, Interest::kDetail}});
   std::string text = table_of(rows, columns).text();
   if (all.size() > kRowsShown)
     text += fmt::format("  ... {} more rows; --json has all ranks\n", all.size() - kRowsShown);
@@ -128,11 +128,22 @@ std::string pace_text(const TrainingFigures& figures, std::uint32_t devices) {
                             column_text(values, "throughput"));
 }
 
-// Line with the figures by which a training job is judged, and its memory.
+// "bubble 14.2 % from the first pass to the last, 1f1b of 4 stages"; with what makes a large one smaller.
+std::string bubble_text(const BubbleFigures& bubble) {
+  std::string text = fmt::format("bubble {} from the first pass to the last, {} of {} stages", percent(bubble.share),
+                                 bubble.schedule, bubble.stages);
+  if (bubble.share >= kLargeBubble)
+    text +=
+        fmt::format(": more micro-batches {} it smaller", bubble.may_interleave ? "or virtual stages make" : "make");
+  return text + "\n";
+}
+
+// Lines with the figures by which a training job is judged, and its memory.
 std::string training_text(const TrainingFigures& figures, std::uint32_t devices) {
   std::string text = fmt::format("{}   ({})\n{}\n", pace_text(figures, devices), figures.job, figures.plan);
   if (!figures.ages.empty()) text += ages_text(figures.ages);
   if (figures.run) text += run_text(*figures.run, figures.has_tokens);
+  if (figures.bubble) text += bubble_text(*figures.bubble);
   std::vector<std::string> parts;
   for (std::size_t use = 0; use < workload::kMemoryUseCount; ++use)
     if (figures.memory.by[use].count() > 0)
@@ -188,23 +199,23 @@ std::string kernels_text(const TrainingFigures& figures) {
 std::string job_table(const std::vector<JobFigures>& jobs) {
   const auto figure = [](std::string_view column) {
     return [column](const JobFigures& job) {
-      return job.training ? column_text(figure_values({job.together, &*job.training}), column) : "-";
+      return job.training ? column_cell(figure_values({job.together, &*job.training}), column) : Cell("-");
     };
   };
   std::vector<ColumnOf<JobFigures>> columns = {
       {"job", [](const JobFigures& job) { return printable(job.name, 24); }},
-      {"ranks", [](const JobFigures& job) { return rank_ranges(job.ranks, 24); }, kRight},
-      {"devices", [](const JobFigures& job) { return rank_ranges(job.devices, 24); }, kRight},
+      {"ranks", [](const JobFigures& job) { return rank_ranges(job.ranks, 24); }, kRight, Interest::kDetail},
+      {"devices", [](const JobFigures& job) { return rank_ranges(job.devices, 24); }, kRight, Interest::kDetail},
       {"nodes", &JobFigures::nodes},
       {"alone", &JobFigures::alone},
-      {"together", &JobFigures::together},
-      {"ratio", [](const JobFigures& job) { return fmt::format("{:.3f}", job.slowdown()); }, kRight},
+      {"together", &JobFigures::together, kRight, Interest::kAnswer},
+      {"ratio", [](const JobFigures& job) { return fmt::format("{:.3f}", job.slowdown()); }, kRight, Interest::kAnswer},
       {"done after", &JobFigures::finish}};
   for (const Figure* one : keyed_figures())
     if (one->is_default && one->group == FigureGroup::kTraining)
       columns.emplace_back(std::string(one->heading), figure(one->column_name()), kRight);
   columns.emplace_back("per device", figure("throughput"), kRight);
-  columns.emplace_back("workload", &JobFigures::workload);
+  columns.emplace_back("workload", &JobFigures::workload, std::nullopt, Interest::kDetail);
   return table_of(jobs, columns).text();
 }
 
@@ -230,6 +241,7 @@ std::string jobs_text(const Result& result) {
     if (job.iterations > 1) text += fmt::format("{}mean of {} iterations\n", name, job.iterations);
     if (job.training && !job.training->ages.empty()) text += name + ages_text(job.training->ages);
     if (job.training && job.training->run) text += name + run_text(*job.training->run, job.training->has_tokens);
+    if (job.training && job.training->bubble) text += name + bubble_text(*job.training->bubble);
   }
   return text + "\n";
 }
@@ -304,6 +316,7 @@ std::string folded_to_screen(std::string_view text) {
 std::string training_lines(const TrainingFigures& figures, std::uint32_t devices) {
   std::string text = pace_text(figures, devices) + "\n";
   if (figures.run) text += run_text(*figures.run, figures.has_tokens);
+  if (figures.bubble) text += bubble_text(*figures.bubble);
   const Bytes whole = whole_memory(figures.capacity), in_use = figures.memory.in_use();
   const std::string of = in_use > figures.capacity && whole > figures.capacity
                              ? fmt::format(" of {}, as data sheets say GB of GiB", rounded(whole))
@@ -413,6 +426,7 @@ std::string summary_text(const Result& result) {
     text += fmt::format("before the first: {} to broadcast the parameters\n", rounded(result.initial));
   if (result.training) text += training_lines(*result.training, result.devices);
   if (result.computes_as_measured) text += "computing takes as long as measured\n";
+  if (!result.roofline.empty()) text += roofline_text(result.roofline) + "\n";
   text = folded_to_screen(text + host_text(result) + slowed_text(result) + path_text(result));
   if (!result.jobs.empty()) text += jobs_text(result);
   const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
@@ -440,15 +454,14 @@ std::string details_text(const Result& result) {
   if (!result.jobs.empty()) text += jobs_text(result);
   text += loading_text(result);
   if (result.training) text += training_text(*result.training, result.devices);
-  if (!parts.empty())
-    text +=
-        fmt::format("mostly {} ({} of the iteration)", parts.front().name, percent_of(parts.front().seconds, whole));
+  std::vector<std::string> facts;
+  if (!result.path.empty()) facts.push_back("bound by " + bound_text(figure_values(figure_source(result))));
   if (result.busiest_link)
-    text += fmt::format("{}busiest link {} (busy {} of the time)", parts.empty() ? "" : "; ", result.busiest_link->name,
-                        percent(result.busiest_link->busy));
-  if (result.computes_as_measured)
-    text += fmt::format("{}computing takes as long as measured", parts.empty() && !result.busiest_link ? "" : "; ");
-  if (!parts.empty() || result.busiest_link || result.computes_as_measured) text += "\n";
+    facts.push_back(fmt::format("busiest link {} (busy {} of the time)", result.busiest_link->name,
+                                percent(result.busiest_link->busy)));
+  if (result.computes_as_measured) facts.emplace_back("computing takes as long as measured");
+  if (!facts.empty()) text += fmt::format("{}\n", fmt::join(facts, "; "));
+  if (!result.roofline.empty()) text += roofline_text(result.roofline) + "\n";
   text += host_text(result) + slowed_text(result) + path_text(result);
   text += fmt::format("\n{}\n{}", parts_text(parts, whole), ranks_text(result));
   if (result.training && !result.training->kernels.empty()) text += kernels_text(*result.training);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -11,16 +10,11 @@
 
 #include "core/assert.h"
 #include "core/config/csv_lines.h"
+#include "core/config/number_text.h"
 #include "core/error.h"
 
 namespace orrery::report {
 namespace {
-
-// Columns on a terminal: bytes that start a UTF-8 character.
-std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
 
 constexpr std::string_view kNothing = "-";
 
@@ -103,7 +97,9 @@ constexpr std::array kUnitFactors = std::to_array<UnitFactor>({
     {"ps", "s", 1e-12},
     {"min", "s", 60},
     {"h", "s", 3600},
-    {"days", "s", 86400},
+    {"hours", "s", 3600},
+    {"days", "s", kDay},
+    {"years", "s", kYear},
     {"B", "B", 1},
     {"KiB", "B", 0x1p10},
     {"MiB", "B", 0x1p20},
@@ -153,71 +149,66 @@ std::string in_unit(std::string_view cell, std::string_view unit) {
   return fmt::format("{:.10g}", std::stod(std::string(number)) * from->factor / to->factor);
 }
 
-struct ColumnUnit {
-  std::string_view name;
-  double size = 1;
-};
-
-// `units` from small to large. Three decimals, none of the smallest unit: there is nothing below it.
-template <class Quantity>
-std::vector<std::string> scaled(std::span<const Quantity> values, std::span<const ColumnUnit> units) {
-  double largest = 0;
-  for (const Quantity& value : values) largest = std::max(largest, static_cast<double>(value.count()));
-  const ColumnUnit* unit = &units.front();
-  for (const ColumnUnit& one : units)
-    if (largest >= one.size) unit = &one;
-  std::vector<std::string> cells;
-  for (const Quantity& value : values)
-    cells.push_back(value.count() == 0 ? std::string(kNothing)
-                                       : fmt::format("{:.{}f} {}", static_cast<double>(value.count()) / unit->size,
-                                                     unit == &units.front() ? 0 : 3, unit->name));
-  return cells;
+// The unit of all cells of a column that begin with a number: their own where it is one, else that of their quantity.
+// Empty if there is none. Other cells, where they may be, say why there is no number.
+std::string_view unit_of_numbers(const std::vector<std::vector<std::string>>& rows, std::size_t column,
+                                 bool allows_others) {
+  std::string_view own, base;
+  bool is_one = true;
+  for (const std::vector<std::string>& row : rows) {
+    const bool is_number = row[column].find_first_of("0123456789") <= 1;
+    if (!is_number && !allows_others) return {};
+    if (!is_number) continue;
+    const std::string_view unit = number_and_unit(row[column]).second;
+    const UnitFactor* factor = factor_of(unit);
+    const std::string_view its = factor == nullptr ? unit : factor->base;
+    if (unit.empty() || (!base.empty() && its != base)) return {};
+    is_one = is_one && (own.empty() || unit == own);
+    own = unit;
+    base = its;
+  }
+  return is_one ? own : base;
 }
 
-// Returns the position at which `line`, wider than it may be, is broken: that of a blank, one inside a word, or its
-// length where it cannot be broken. Blanks up to `start` and those that it begins with stay.
-std::size_t break_of(const std::string& line, std::size_t start, const Wrapping& wrapping) {
-  const std::size_t width = wrapping.width;
-  start = std::max(start, std::min(line.find_first_not_of(' '), line.size()));
-  const auto is_clause = [&](std::size_t at) {
-    return line[at + 1] == '(' || std::string_view(",;:").find(line[at - 1]) != std::string_view::npos;
-  };
-  if (wrapping.at == Wrapping::Break::kClauses)
-    for (std::size_t at = width; at > std::max(start, width / 2); --at)
-      if (line[at] == ' ' && is_clause(at)) return at;
-  const std::size_t blank = line.rfind(' ', width);
-  if (blank != std::string::npos && blank > start) return blank;
-  if (wrapping.at != Wrapping::Break::kWords) return std::min(line.find(' ', std::max(width, start)), line.size());
-  std::size_t end = width;
-  while (end > start + 1 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
-  return end;
+// As it may stand in a table: of printable signs.
+Cell shown(Cell cell) {
+  return cell.quantity() == Cell::Quantity::kNone ? Cell(printable(cell.text(), std::string::npos)) : cell;
+}
+
+// With a minus sign for a hyphen before a number, and a cross for the letter before a factor.
+std::string latex_number(const std::string& cell) {
+  const bool is_negative = cell.size() > 1 && cell[0] == '-' && cell[1] >= '0' && cell[1] <= '9';
+  const bool is_factor = cell.size() > 1 && cell[0] == 'x' && cell[1] >= '0' && cell[1] <= '9';
+  if (is_factor) return "$\\times$" + latex_cell(std::string_view(cell).substr(1));
+  return is_negative ? "$-$" + latex_cell(std::string_view(cell).substr(1)) : latex_cell(cell);
 }
 
 }  // namespace
 
 Table::Table(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> figures,
              std::initializer_list<std::string_view> remarks) {
-  for (const std::string_view name : names) column(std::string(name), Align::kLeft);
+  for (const std::string_view name : names) column(std::string(name), Align::kLeft, Interest::kName);
   for (const std::string_view figure : figures) column(std::string(figure));
-  for (const std::string_view remark : remarks) column(std::string(remark), Align::kLeft);
+  for (const std::string_view remark : remarks) column(std::string(remark), Align::kLeft, Interest::kRemark);
 }
 
-void Table::column(std::string heading, Align align) {
-  columns_.push_back({printable(heading, std::string::npos), align});
+void Table::column(std::string heading, Align align, std::optional<Interest> interest) {
+  const Interest usual = columns_.empty() ? Interest::kName : Interest::kUsual;
+  columns_.push_back({printable(heading, std::string::npos), align, interest.value_or(usual)});
 }
 
-void Table::row(std::vector<std::string> cells) {
+void Table::row(std::vector<Cell> cells) {
   ORRERY_ASSERT(cells.size() == columns_.size());
-  for (std::string& cell : cells) cell = printable(cell, std::string::npos);
+  for (Cell& cell : cells) cell = shown(std::move(cell));
   rows_.push_back(std::move(cells));
 }
 
-void Table::column_of(std::string heading, std::vector<std::string> cells, Align align) {
-  if (std::ranges::all_of(cells, [](const std::string& cell) { return cell == kNothing; })) return;
+void Table::column_of(std::string heading, std::vector<Cell> cells, Align align, std::optional<Interest> interest) {
+  if (std::ranges::all_of(cells, [](const Cell& cell) { return cell.text() == kNothing; })) return;
   ORRERY_ASSERT(columns_.empty() || rows_.size() == cells.size());
-  column(std::move(heading), align);
+  column(std::move(heading), align, interest);
   rows_.resize(cells.size());
-  for (std::size_t i = 0; i < cells.size(); ++i) rows_[i].push_back(printable(cells[i], std::string::npos));
+  for (std::size_t i = 0; i < cells.size(); ++i) rows_[i].push_back(shown(std::move(cells[i])));
 }
 
 void set_table_format(TableFormat format) { chosen_format = format; }
@@ -260,12 +251,19 @@ std::string Table::text() const {
 }
 
 std::string Table::csv() const {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& row : rows_) {
+    rows.emplace_back();
+    for (const Cell& cell : row)
+      rows.back().push_back(cell.quantity() == Cell::Quantity::kNumber ? fmt::format("{:.10g}", cell.value())
+                                                                       : cell.text());
+  }
   std::vector<std::string_view> units;
   std::vector<std::string> headings;  // before those of the same name are numbered
   std::string text;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
-    units.push_back(column.align == Align::kRight ? common_unit(rows_, c) : std::string_view());
+    units.push_back(column.align == Align::kRight ? common_unit(rows, c) : std::string_view());
     std::string heading = column.heading.empty() ? fmt::format("column {}", c + 1) : column.heading;
     if (!units[c].empty()) heading += fmt::format(" ({})", units[c]);
     const auto same = std::ranges::count(headings, heading);
@@ -275,7 +273,7 @@ std::string Table::csv() const {
     text += csv_cell(heading);
   }
   text += '\n';
-  for (const auto& row : rows_) {
+  for (const auto& row : rows) {
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       text += c == 0 ? "" : ",";
       if (row[c] != kNothing) text += csv_cell(units[c].empty() ? row[c] : in_unit(row[c], units[c]));
@@ -285,106 +283,71 @@ std::string Table::csv() const {
   return text;
 }
 
+std::vector<std::vector<std::string>> Table::rows_for_people() const {
+  std::vector<std::vector<std::string>> rows(rows_.size());
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    std::vector<Cell> cells;
+    for (const auto& row : rows_) cells.push_back(row[c]);
+    if (columns_[c].align == Align::kRight) {
+      std::vector<std::string> texts = in_one_unit(cells);
+      for (std::size_t r = 0; r < rows.size(); ++r) rows[r].push_back(std::move(texts[r]));
+    } else {
+      for (std::size_t r = 0; r < rows.size(); ++r) rows[r].push_back(cells[r].text());
+    }
+  }
+  return rows;
+}
+
 std::string Table::markdown() const {
   std::string text = "|", rule = "|";
   for (const Column& column : columns_) {
-    text += fmt::format(" {} |", escaped(column.heading, "|", "\\"));
+    text += fmt::format(" {} |", escaped(column.heading, "|<", "\\"));
     rule += column.align == Align::kRight ? "---:|" : "---|";
   }
   text += fmt::format("\n{}\n", rule);
-  for (const auto& row : rows_) {
+  for (const auto& row : rows_for_people()) {
     text += '|';
-    for (const std::string& cell : row) text += fmt::format(" {} |", escaped(cell, "|", "\\"));
+    for (const std::string& cell : row) text += fmt::format(" {} |", escaped(cell, "|<", "\\"));
     text += '\n';
   }
   return text;
 }
 
+// Writes the table in the style of booktabs; a unit that all numbers of a column have is in its heading.
 std::string Table::latex() const {
-  std::string places;
-  for (const Column& column : columns_) places += column.align == Align::kRight ? 'r' : 'l';
-  std::string text = fmt::format("\\begin{{tabular}}{{{}}}\n\\hline\n", places);
-  const auto add = [&text](const auto& cells, const auto& text_of) {
-    for (std::size_t c = 0; c < cells.size(); ++c) {
+  const std::vector<std::vector<std::string>> rows = rows_for_people();
+  std::string places, headings;
+  std::vector<std::string_view> units;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const Column& column = columns_[c];
+    places += column.align == Align::kRight ? 'r' : 'l';
+    const bool is_number =
+        std::ranges::any_of(rows_, [c](const auto& row) { return row[c].quantity() == Cell::Quantity::kNumber; });
+    units.push_back(is_number ? std::string_view() : unit_of_numbers(rows, c, column.align == Align::kRight));
+    headings += c == 0 ? "" : " & ";
+    headings += latex_cell(units[c].empty() ? column.heading : fmt::format("{} ({})", column.heading, units[c]));
+  }
+  std::string text = fmt::format("\\begin{{tabular}}{{{}}} % \\usepackage{{booktabs}}\n\\toprule\n{} \\\\\n\\midrule\n",
+                                 places, headings);
+  for (const auto& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
       text += c == 0 ? "" : " & ";
-      text += latex_cell(text_of(cells[c]));
+      text += row[c] == kNothing ? "--" : latex_number(units[c].empty() ? row[c] : in_unit(row[c], units[c]));
     }
     text += " \\\\\n";
-  };
-  add(columns_, [](const Column& column) -> const std::string& { return column.heading; });
-  text += "\\hline\n";
-  for (const auto& row : rows_) add(row, [](const std::string& cell) -> const std::string& { return cell; });
-  return text + "\\hline\n\\end{tabular}\n";
+  }
+  return text + "\\bottomrule\n\\end{tabular}\n";
 }
 
 std::string Table::aligned() const {
-  std::vector<std::size_t> widths;
+  const std::vector<std::vector<std::string>> rows = rows_for_people();
+  std::vector<ScreenColumn> columns;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    std::size_t widest = width(columns_[c].heading);
-    for (const auto& row : rows_) widest = std::max(widest, width(row[c]));
-    widths.push_back(widest);
+    const Column& column = columns_[c];
+    columns.push_back({column.heading, column.align == Align::kRight, column.interest, {}, column.group, column.block});
+    for (const auto& row : rows) columns.back().cells.push_back(row[c]);
   }
-  std::string text;
-  const auto append = [&](std::size_t c, const std::string& cell) {
-    const std::string padding(widths[c] - width(cell), ' ');
-    text += "  ";
-    text += columns_[c].align == Align::kRight ? padding + cell : cell + padding;
-  };
-  const auto end_line = [&] {
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += '\n';
-  };
-  for (std::size_t c = 0; c < columns_.size(); ++c) append(c, columns_[c].heading);
-  end_line();
-  for (const auto& row : rows_) {
-    for (std::size_t c = 0; c < columns_.size(); ++c) append(c, row[c]);
-    end_line();
-  }
-  return text;
-}
-
-std::vector<std::string> in_one_unit(std::span<const Duration> times) {
-  constexpr std::array<ColumnUnit, 5> kUnits = {{{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}}};
-  return scaled(times, kUnits);
-}
-
-std::vector<std::string> in_one_unit(std::span<const Time> instants) {
-  std::vector<Duration> times;
-  for (const Time instant : instants) times.push_back(instant.time_since_epoch());
-  return in_one_unit(times);
-}
-
-std::vector<std::string> in_one_unit(std::span<const Bytes> sizes) {
-  constexpr std::array<ColumnUnit, 7> kUnits = {
-      {{"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"PiB", 0x1p50}, {"EiB", 0x1p60}}};
-  return scaled(sizes, kUnits);
-}
-
-std::vector<std::string> in_one_unit(std::span<const Bandwidth> bandwidths) {
-  constexpr std::array<ColumnUnit, 4> kUnits = {{{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}}};
-  std::vector<std::string> cells = scaled(bandwidths, kUnits);
-  for (std::string& cell : cells) {
-    const std::size_t space = cell.find(' ');
-    if (cell.find('.') >= space) continue;
-    const std::size_t last = cell.find_last_not_of('0', space - 1);
-    cell.erase(cell[last] == '.' ? last : last + 1, space - (cell[last] == '.' ? last : last + 1));
-  }
-  return cells;
-}
-
-std::string wrapped(std::string_view text, const Wrapping& wrapping) {
-  std::string lines, line = wrapping.first;
-  std::size_t start = line.size();
-  line += text;
-  while (line.size() > wrapping.width) {
-    const std::size_t end = break_of(line, start, wrapping);
-    const std::size_t rest = line.find_first_not_of(' ', end);
-    if (rest == std::string::npos) break;
-    lines.append(line, 0, line.find_last_not_of(' ', end - 1) + 1).append("\n");
-    line = wrapping.next + line.substr(rest);
-    start = wrapping.next.size();
-  }
-  return lines + line + "\n";
+  return on_screen(columns, screen_width(), headings_);
 }
 
 }  // namespace orrery::report

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "core/units.h"
+#include "report/screen/cell.h"
+#include "report/screen/screen.h"
 
 namespace orrery::report {
 
@@ -38,22 +40,37 @@ class Table {
   enum class Align { kLeft, kRight };
 
   Table() = default;
-  // Columns in order: `names` aligned left, `figures` aligned right, `remarks` aligned left.
+  // Columns in order: `names` aligned left, `figures` aligned right, `remarks` aligned left, of the interest that their
+  // names say.
   Table(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> figures,
         std::initializer_list<std::string_view> remarks = {});
 
-  // Columns in order.
-  void column(std::string heading, Align align = Align::kRight);
+  // Columns in order. The first is of kName, others of kUsual interest where nothing else is said; what a screen cannot
+  // hold is left out accordingly (report/screen/screen.h).
+  void column(std::string heading, Align align = Align::kRight, std::optional<Interest> interest = {});
+  // Headings stay on one line, for readers that are programs.
+  void keep_headings() { headings_ = Headings::kOneLine; }
+  // The last column is left out together with those that have the same number, which is not 0.
+  void leaves_with(std::size_t group) { columns_.back().group = group; }
+  // The last column stands beside its neighbours of the same number, which is not 0.
+  void stands_with(std::size_t block) { columns_.back().block = block; }
   // A whole column, as long as those before it. Left out if it says nothing: all of its cells are "-".
-  void column_of(std::string heading, std::vector<std::string> cells, Align align = Align::kRight);
+  void column_of(std::string heading, std::vector<Cell> cells, Align align = Align::kRight,
+                 std::optional<Interest> interest = {});
   // Adds a row with one cell per column. A cell is one line of printable text, whatever it is made of.
-  void row(std::vector<std::string> cells);
+  void row(std::vector<Cell> cells);
+  template <std::same_as<std::vector<std::string>> Texts>
+  void row(const Texts& texts) {
+    row(std::vector<Cell>(texts.begin(), texts.end()));
+  }
 
-  // As text each line is indented by two spaces and ended by a newline; columns two spaces apart; no trailing spaces.
+  // Text is laid out for the screen, as on_screen() says.
   // In another format each line begins with a mark that in_table_format() takes away.
   std::string text() const;
 
  private:
+  // With columns of figures as in_one_unit() has them; in CSV they have the unit of their quantity.
+  std::vector<std::vector<std::string>> rows_for_people() const;
   std::string aligned() const;
   std::string csv() const;
   std::string markdown() const;
@@ -62,78 +79,57 @@ class Table {
   struct Column {
     std::string heading;
     Align align;
+    Interest interest;
+    std::size_t group = 0, block = 0;
   };
+  Headings headings_ = Headings::kSeveralLines;
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::vector<Cell>> rows_;
 };
-
-// Columns and lines of the screen for which answers are laid out.
-inline constexpr std::size_t kScreenWidth = 80, kScreenLines = 24;
 
 // The alignment of texts that are figures.
 inline constexpr Table::Align kRight = Table::Align::kRight;
 
-// Lines into which a longer text is broken. Bytes count as columns.
-struct Wrapping {
-  // kBlanks: at the last blank that fits; a longer word stays whole. kClauses: if the second half of a line has one,
-  // at a blank behind ",", ";" or ":", or before "(". kWords: also inside a word that is longer than a line, though
-  // not inside a character.
-  enum class Break : std::uint8_t { kBlanks, kClauses, kWords };
-
-  std::string first = "  ", next = "    ";  // beginnings of the first line and of the others
-  std::size_t width = kScreenWidth;         // of a line with its beginning
-  Break at = Break::kBlanks;
-};
-// `text`, of one line, as lines that all have an end. Blanks at which it is broken are left out.
-std::string wrapped(std::string_view text, const Wrapping& wrapping = {});
-
-// The cells of one column, all in the unit that suits the largest; "-" for nothing. "24.340 s", "0.268 s".
-std::vector<std::string> in_one_unit(std::span<const Duration> times);
-std::vector<std::string> in_one_unit(std::span<const Time> instants);
-std::vector<std::string> in_one_unit(std::span<const Bytes> sizes);
-// In no larger unit than GB/s, without trailing zeros.
-std::vector<std::string> in_one_unit(std::span<const Bandwidth> bandwidths);
-
-// Values of one column as cells: quantities as in_one_unit() has them, a text as it is, a whole number by its digits;
-// an optional text or number likewise, or "-".
+// A value as a cell: a quantity, or "-" where it is none; a text as it is, a whole number by its digits; an optional
+// value likewise, or "-".
 template <class Value>
-std::vector<std::string> cells_of(std::span<const Value> values) {
-  if constexpr (requires { in_one_unit(values); }) {
-    return in_one_unit(values);
-  } else {
-    std::vector<std::string> cells;
-    for (const Value& value : values) {
-      if constexpr (std::integral<Value>)
-        cells.push_back(std::to_string(value));
-      else if constexpr (std::convertible_to<Value, std::string_view>)
-        cells.emplace_back(std::string_view(value));
-      else
-        cells.push_back(value ? cells_of(std::span(&*value, 1)).front() : "-");
-    }
-    return cells;
-  }
+Cell cell_of(const Value& value) {
+  if constexpr (std::same_as<Value, Cell>)
+    return value;
+  else if constexpr (std::same_as<Value, Time>)
+    return cell_of(value.time_since_epoch());
+  else if constexpr (std::integral<Value>)
+    return std::to_string(value);
+  else if constexpr (std::convertible_to<Value, std::string_view>)
+    return std::string_view(value);
+  else if constexpr (std::convertible_to<Value, Cell>)
+    return value.count() == 0 ? Cell("-") : Cell(value);
+  else
+    return value ? cell_of(*value) : Cell("-");
 }
 
 // One column of a table of rows of this type: its heading, and how its cells come from the rows.
 template <class Row>
 struct ColumnOf {
-  // `take`: a member of a row, or what can be called with one; gives a value of which cells_of() makes a cell. Texts
+  // `take`: a member of a row, or what can be called with one; gives a value of which cell_of() makes a cell. Texts
   // are aligned left and all else right where `given` does not say otherwise.
   template <class Take>
-  ColumnOf(std::string name, Take take, std::optional<Table::Align> given = {}) : heading(std::move(name)) {
+  ColumnOf(std::string name, Take take, std::optional<Table::Align> given = {}, std::optional<Interest> how_much = {})
+      : heading(std::move(name)), interest(how_much) {
     using Taken = std::remove_cvref_t<std::invoke_result_t<const Take&, const Row&>>;
     constexpr bool kIsText = std::convertible_to<Taken, std::string_view>;
     align = given.value_or(kIsText ? Table::Align::kLeft : Table::Align::kRight);
     cells = [take = std::move(take)](std::span<const Row> rows) {
-      std::vector<Taken> values;
-      for (const Row& row : rows) values.push_back(std::invoke(take, row));
-      return cells_of(std::span<const Taken>(values));
+      std::vector<Cell> made;
+      for (const Row& row : rows) made.push_back(cell_of<Taken>(std::invoke(take, row)));
+      return made;
     };
   }
 
   std::string heading;
-  std::function<std::vector<std::string>(std::span<const Row>)> cells;
+  std::function<std::vector<Cell>(std::span<const Row>)> cells;
   Table::Align align;
+  std::optional<Interest> interest;
 };
 
 // The table of `rows`, with a line for each; columns that say nothing are left out, as by column_of().
@@ -142,7 +138,7 @@ struct ColumnOf {
 template <class Rows>
 Table table_of(const Rows& rows, const std::vector<ColumnOf<std::ranges::range_value_t<Rows>>>& columns) {
   Table table;
-  for (const auto& column : columns) table.column_of(column.heading, column.cells(rows), column.align);
+  for (const auto& column : columns) table.column_of(column.heading, column.cells(rows), column.align, column.interest);
   return table;
 }
 

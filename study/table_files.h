@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tables of published measurements as files, one table a file. A kind of table is a struct with a `name`, which no
 // other table has, where that stands (`where`) and the folder of the shipped ones (kFolder); read_table() reads it from
-// a file's section. experiment/file_kinds.h tells its files by their keys.
+// a file's section. experiment/files/file_kinds.h tells its files by their keys.
 #pragma once
 
 #include <algorithm>

@@ -12,7 +12,10 @@
 namespace orrery::astra {
 namespace {
 
-constexpr std::array<std::string_view, 4> kOperations = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
+// Custom collectives that have algorithms.
+constexpr std::size_t kOperations = 4;
+
+std::string_view operation_of(CommKind comm) { return orrery::name_of(collective_kind(comm)); }
 
 std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
@@ -34,7 +37,8 @@ std::string dimension_text(const Dimension& dimension) {
 // Writer of the experiment, which collects the differences on the way.
 class Writer {
  public:
-  Writer(const Inputs& inputs, const Job& job) : inputs_(inputs), system_(inputs.system) {
+  Writer(const Inputs& inputs, const Job& job, const std::map<CommKind, CustomUse>& custom, const PathOf& path_of)
+      : inputs_(inputs), system_(inputs.system), custom_(custom), path_of_(path_of) {
     for (const Program& program : job.programs)
       for (const Node& node : program.nodes) {
         kinds_.insert(node.kind);
@@ -83,32 +87,53 @@ class Writer {
   std::string collectives() {
     std::string lists;
     bool flat = false;
-    for (std::size_t comm = 0; comm < kOperations.size(); ++comm) {
+    for (std::size_t comm = 0; comm < kOperations; ++comm) {
       const Implementation& implementation = system_.implementations[comm];
       if (!comms_.contains(static_cast<CommKind>(comm))) continue;
-      if (!implementation.custom.empty())
-        differences_.insert(fmt::format("{}: the custom schedule {} is not taken over; ring stands in its place",
-                                        kOperations[comm], quoted(implementation.custom)));
+      if (const auto custom = custom_.find(static_cast<CommKind>(comm)); custom != custom_.end()) {
+        lists += fmt::format("    {}: [{}]\n", operation_of(static_cast<CommKind>(comm)),
+                             files(operation_of(static_cast<CommKind>(comm)), custom->second));
+        continue;
+      }
       const bool is_flat = !implementation.dimensions.empty() && implementation.dimensions.front().flat;
       flat |= is_flat && inputs_.network.dimensions.size() > 1;
       std::string names;
       for (std::size_t d = 0; d < (is_flat ? 1 : inputs_.network.dimensions.size()); ++d)
         names += (d == 0 ? "" : ", ") + algorithm(static_cast<CommKind>(comm), d);
-      lists += fmt::format("    {}: [{}]\n", kOperations[comm], names);
+      lists += fmt::format("    {}: [{}]\n", operation_of(static_cast<CommKind>(comm)), names);
     }
     std::string text = "collectives:\n  library: fixed\n";
     if (flat) text += fmt::format("  logical_dimensions: [{}]\n", inputs_.network.npus);
     if (!lists.empty()) text += "  algorithms:\n" + lists;
+    if (const std::uint64_t size = common_size(custom_)) text += fmt::format("  algorithm_size: {} B\n", size);
+    // Custom schedules are not cut into chunks there.
+    const bool all_custom = std::ranges::all_of(comms_, [&](CommKind comm) { return custom_.contains(comm); });
+    if (all_custom) return text;
+    if (system_.splits > 1 && !custom_.empty())
+      differences_.insert("chunks: they cut custom schedules, too, which run as one whole in ASTRA-sim");
     if (system_.splits > 1) text += fmt::format("  chunks: {}\n", std::min<std::uint64_t>(system_.splits, 65'536));
     if (system_.active_chunks > 1)
       text += fmt::format("  active_chunks: {}\n", std::min<std::uint32_t>(system_.active_chunks, 65'536));
     return text;
   }
 
+  // Files of custom schedules.
+  std::string files(std::string_view operation, const CustomUse& use) {
+    std::string names;
+    for (const std::string& prefix : prefixes_of(use)) names += (names.empty() ? "" : ", ") + quoted(path_of_(prefix));
+    if (common_size(custom_) == 0)
+      differences_.insert(fmt::format(
+          "{}: ASTRA-sim sends the messages of its custom schedule as they are, whatever the size of a call; here they "
+          "grow with it (`collectives.algorithm_size`: the size that they are for)",
+          operation));
+    if (use.computes)
+      differences_.insert(fmt::format("{}: computations of its custom schedule take no time", operation));
+    return names;
+  }
+
   std::string algorithm(CommKind comm, std::size_t dimension) {
     const Implementation& implementation = system_.implementations[static_cast<std::size_t>(comm)];
-    const std::string operation(kOperations[static_cast<std::size_t>(comm)]);
-    if (!implementation.custom.empty()) return "ring";
+    const std::string operation(operation_of(comm));
     if (dimension >= implementation.dimensions.size()) {
       differences_.insert(
           fmt::format("{}: ASTRA-sim does not go through dimension {}, which has no algorithm; ring is taken",
@@ -168,8 +193,6 @@ class Writer {
     if (system_.bus.on) differences_.insert("model-shared-bus: the bus is left out");
     if (system_.replay_only)
       differences_.insert("replay-only: communication is simulated, its durations are not replayed");
-    if (!system_.custom_of_node.empty())
-      differences_.insert("per-node-custom-implementation: the schedules of single nodes are left out");
     differences_.insert(
         "calls are matched before the run, by communicator and order; collectives of different communicators overlap, "
         "where ASTRA-sim has one collective or send at a time on a rank");
@@ -182,6 +205,8 @@ class Writer {
 
   const Inputs& inputs_;
   const System& system_;
+  const std::map<CommKind, CustomUse>& custom_;
+  const PathOf& path_of_;
   std::set<NodeKind> kinds_;
   std::set<CommKind> comms_;
   std::set<std::string> differences_;
@@ -189,9 +214,10 @@ class Writer {
 
 }  // namespace
 
-std::string experiment_text(const Inputs& inputs, const Job& job, const std::string& prefix, const std::string& groups,
-                            const std::vector<std::string>& notes) {
-  return Writer(inputs, job).text(prefix, groups, notes);
+std::string experiment_text(const Inputs& inputs, const Job& job, const std::map<CommKind, CustomUse>& custom,
+                            const std::string& prefix, const std::string& groups, const std::vector<std::string>& notes,
+                            const PathOf& path_of) {
+  return Writer(inputs, job, custom, path_of).text(prefix, groups, notes);
 }
 
 std::string cluster_text(const NetworkFile& network, std::string_view device) {

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/files/trace_events.h"
+
 namespace orrery::astra {
 namespace {
 
@@ -29,35 +31,24 @@ std::string name_of_slice(const Node& node, const RankProgram& own) {
   return std::string(name_of(node.kind));
 }
 
-// Microseconds, which is what the format has.
-std::string microseconds(Ticks time) { return fmt::format("{}.{:03}", time / 1000, time % 1000); }
-
 }  // namespace
 
-std::string timeline_text(const Job& job, const Result& result, std::size_t most_ranks) {
-  std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
-  std::string_view comma = "\n";
-  const auto add = [&](const std::string& event) {
-    text += comma;
-    text += event;
-    comma = ",\n";
-  };
+void write_timeline(const Job& job, const Result& result, std::size_t most_ranks,
+                    const std::function<void(std::string_view)>& write) {
+  TraceEvents events(write);
   for (std::size_t agent = 0; agent < std::min(result.agents.size(), most_ranks); ++agent) {
     const std::uint32_t rank = result.agents[agent];
     const RankProgram& own = job.ranks[rank];
-    add(fmt::format(R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"rank {0}"}}}})", rank));
-    add(fmt::format(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})", rank));
-    for (std::size_t track = 0; track < kTracks.size(); ++track)
-      add(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"{}"}}}})", rank, track,
-                      kTracks[track]));
+    events.process(rank, fmt::format("rank {}", rank));
+    for (std::size_t track = 0; track < kTracks.size(); ++track) events.thread(rank, track, kTracks[track]);
     for (const Operation& operation : result.operations[agent]) {
       const Node& node = job.programs[own.program].nodes[operation.node];
-      add(fmt::format(R"({{"ph":"X","name":"{}","pid":{},"tid":{},"ts":{},"dur":{},"args":{{"node":{},"bytes":{}}}}})",
-                      name_of_slice(node, own), rank, track_of(node), microseconds(operation.start),
-                      microseconds(operation.end - operation.start), node.id, node.bytes));
+      events.slice({rank, track_of(node), trace_time_of_nanoseconds(operation.start)},
+                   trace_time_of_nanoseconds(operation.end - operation.start), name_of_slice(node, own),
+                   fmt::format(R"("node":{},"bytes":{})", node.id, node.bytes));
     }
   }
-  return text + "\n]}\n";
+  events.end();
 }
 
 }  // namespace orrery::astra

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -20,6 +23,7 @@
 #include "core/error.h"
 #include "core/files/output_file.h"
 #include "core/files/read_file.h"
+#include "experiment/algorithm_file.h"
 
 namespace orrery::cli {
 namespace {
@@ -68,14 +72,31 @@ std::string native_prefix(const astra::Inputs& inputs, const std::filesystem::pa
   return name + "/rank";
 }
 
+// InputError where an experiment would refuse a custom schedule.
+void check_custom(const std::map<astra::CommKind, astra::CustomUse>& uses) {
+  const std::uint64_t size = astra::common_size(uses);
+  for (const auto& [comm, use] : uses)
+    for (const std::string& prefix : astra::prefixes_of(use))
+      experiment::load_algorithm(prefix, astra::collective_kind(comm),
+                                 size == 0 ? std::nullopt : std::optional(Bytes(static_cast<std::int64_t>(size))));
+}
+
 void write_experiment(const std::string& file, const astra::Inputs& inputs, const astra::Job& job,
                       const std::vector<std::string>& notes) {
   const std::string prefix = native_prefix(inputs, file);
   const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
-  std::string groups;
-  if (!inputs.groups_file.empty())
-    groups = std::filesystem::proximate(std::filesystem::absolute(inputs.groups_file), folder).string();
-  write_file(file, astra::experiment_text(inputs, job, prefix, groups, notes));
+  const auto beside = [&](const std::string& path) {
+    return std::filesystem::proximate(std::filesystem::absolute(path), folder).string();
+  };
+  // With a folder in it, as the name of an algorithm's file has to have.
+  const auto schedule = [&](const std::string& path) {
+    const std::string name = beside(path);
+    return name.find('/') == std::string::npos ? "./" + name : name;
+  };
+  const std::map<astra::CommKind, astra::CustomUse> custom = astra::custom_uses(inputs, job);
+  check_custom(custom);
+  const std::string groups = inputs.groups_file.empty() ? std::string() : beside(inputs.groups_file);
+  write_file(file, astra::experiment_text(inputs, job, custom, prefix, groups, notes, schedule));
 }
 
 // ASTRA-sim makes one folder, and dies where that is not enough.
@@ -96,6 +117,7 @@ void run_astra_sim(AstraOptions& options, const Session& session) {
   check_file("--timeline", options.timeline);
   refuse_same_file({"--json", session.outputs.json}, {"--timeline", options.timeline});
   check_file("--convert", options.experiment);
+  check_configuration("--convert", options.experiment);
   refuse_same_file({"--convert", options.experiment}, {"--timeline", options.timeline});
   astra::Inputs inputs = astra::read_inputs(options.flags);
   const astra::Job job = astra::read_job(inputs);
@@ -116,9 +138,13 @@ void run_astra_sim(AstraOptions& options, const Session& session) {
     if (result.agents.size() > kMostTimelineClasses)
       spdlog::warn("{}: shows the first {} of {} ranks", printable(options.timeline, 300), kMostTimelineClasses,
                    result.agents.size());
-    write_file(options.timeline, astra::timeline_text(job, result, kMostTimelineClasses));
+    OutputFile file(options.timeline);
+    astra::write_timeline(job, result, kMostTimelineClasses, [&](std::string_view text) { file.write(text); });
+    file.close();
+    tell_written(options.timeline, file.size());
   }
-  Answer answer{finished_text(result), astra::document_of(inputs, job, result, notes)};
+  Answer answer{{}, astra::document_of(inputs, job, result, notes)};
+  answer.as_it_is = finished_text(result);
   if (session.outputs.wants_page())
     answer.page =
         Page{fmt::format("orrery astra-sim {}", options.flags.workload), astra::page_data(inputs, job, result, notes)};
@@ -175,7 +201,9 @@ void add_astra_sim_command(CLI::App& app, Session& session) {
       ->type_name("FILE");
   add_json(command, session);
   add_html(command, session, "the run as one page (where the time goes, a timeline)");
-  command.add_option("--timeline", options.timeline, "Write what ranks do when, as a file for Perfetto or Chrome")
+  command
+      .add_option("--timeline", options.timeline,
+                  "Write what ranks do when, as a file for Perfetto or Chrome (.json or .json.gz)")
       ->type_name("FILE");
   command.add_flag("--no-fold", options.no_fold, "Simulate every rank (default: one of those that are alike)");
   command.callback([&] { run_astra_sim(options, session); });

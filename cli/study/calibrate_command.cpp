@@ -98,7 +98,7 @@ std::string files_text(const CalibrateOptions& options, const study::MachineCali
     text += fmt::format("\ndry run: without --dry-run this writes {}\n", names);
   }
   return text + "\nuse it as measured:\n" +
-         report::wrapped(use_of(options.question, calibration, files), {.first = "  ", .next = "    ", .width = 1000});
+         report::wrapped(use_of(options.question, calibration, files), {.joint = " \\"});
 }
 
 CalibratedFiles files_of(const CalibrateOptions& options, const study::MachineCalibration& calibration) {
@@ -119,8 +119,8 @@ void check_outputs(const CalibrateOptions& options, const Session& session) {
     throw InputError({"--json"}, "- is standard output, which --out takes", "name a file");
   check_file("--software-out", options.software_out);
   session.outputs.check({}, FolderUse::kShared);
-  check_writable(options.out);
-  check_writable(options.software_out);
+  check_configuration("--out", options.out);
+  check_configuration("--software-out", options.software_out);
   const OutputOption outputs[] = {{"--out", options.out},
                                   {"--software-out", options.software_out},
                                   {"--json", session.outputs.json},

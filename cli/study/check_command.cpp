@@ -16,7 +16,8 @@
 #include "core/files/input_files.h"
 #include "core/in_parallel.h"
 #include "core/version.h"
-#include "experiment/file_kinds.h"
+#include "experiment/files/file_kinds.h"
+#include "experiment/files/foreign_files.h"
 #include "experiment/runs/check.h"
 #include "report/table.h"
 #include "study/sweep/lines.h"
@@ -42,6 +43,7 @@ struct Verdict {
   std::vector<experiment::DefaultedKey> defaults{};
   std::vector<report::EvidenceFigure> assumptions{};
   std::string job{};  // of an experiment
+  std::vector<std::string> notes{};
 };
 
 Verdict check_trace(const std::string& file, const CheckOptions& options) {
@@ -68,6 +70,9 @@ void check_sweep(const std::string& file, const Session& session, Diagnostics& d
 // Reads `file` as what it is, which comes back.
 experiment::CheckedConfig check_as_told(const std::string& file, const Session& session, Diagnostics& diagnostics) {
   const ConfigFiles& files = session.files;
+  // A model as Hugging Face has it is read as it is.
+  if (experiment::part_kind(files.peek(file)) != "model")
+    experiment::refuse_foreign_file(file, "a configuration or a trace");
   switch (experiment::file_kind(file, files)) {
     case FileKind::kMeasurements: {
       const study::ValidationKind& kind = study::validation_kind(experiment::measurements_of(file, files));
@@ -87,7 +92,7 @@ experiment::CheckedConfig check_as_told(const std::string& file, const Session& 
 // The keys that are not there, and what is taken for them.
 std::string defaults_text(const std::string& file, const Verdict& verdict) {
   if (verdict.defaults.empty()) return {};
-  report::Table table({"key not given", "value taken", "from"}, {});
+  report::Table table({"key not given", "value taken"}, {}, {"from"});
   for (const experiment::DefaultedKey& key : verdict.defaults) {
     const std::string name = std::filesystem::path(key.file).filename().string();
     const std::string place = key.file == file ? "" : fmt::format(", not given in {}", printable(name));
@@ -103,7 +108,13 @@ std::string assumptions_text(const Verdict& verdict) {
   for (const report::EvidenceFigure& figure : verdict.assumptions)
     table.row({printable(figure.key), printable(figure.value, 40), std::string(name_of(figure.kind)),
                report::place_text(figure)});
-  return table.text() + "  --set KEY=VALUE changes one; orrery run --sources has where figures are from\n";
+  return table.text() + report::wrapped("--set KEY=VALUE changes one; orrery run --sources has where figures are from");
+}
+
+std::string notes_text(const Verdict& verdict) {
+  std::string text;
+  for (const std::string& note : verdict.notes) text += report::wrapped(printable(note, 400));
+  return text;
 }
 
 Verdict check_config_file(const std::string& file, const Session& session) {
@@ -115,6 +126,7 @@ Verdict check_config_file(const std::string& file, const Session& session) {
     verdict.defaults = std::move(checked.defaults);
     verdict.assumptions = std::move(checked.assumptions);
     verdict.job = std::move(checked.job);
+    verdict.notes = std::move(checked.notes);
     verdict.problems.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   } catch (const InputError& error) {  // has all errors
     std::ranges::copy_if(diagnostics.problems(), std::back_inserter(verdict.problems),
@@ -143,7 +155,7 @@ std::string text_of(const std::string& file, const Verdict& verdict) {
   if (verdict.exit_code == kDone)
     text +=
         fmt::format("{}: ok ({}){}{}\n", printable(file), verdict.kind, verdict.job.empty() ? "" : ": ", verdict.job) +
-        defaults_text(file, verdict) + assumptions_text(verdict);
+        defaults_text(file, verdict) + assumptions_text(verdict) + notes_text(verdict);
   return text;
 }
 
@@ -154,6 +166,7 @@ nlohmann::ordered_json document_of(const std::string& file, const Verdict& verdi
       {"file", file}, {"kind", verdict.kind}, {"exit_code", verdict.exit_code}, {"problems", std::move(problems)}};
   for (const experiment::DefaultedKey& key : verdict.defaults)
     document["defaults"].push_back({{"key", key.path}, {"value", key.value}, {"from", key.from}, {"file", key.file}});
+  if (!verdict.notes.empty()) document["notes"] = verdict.notes;
   for (const report::EvidenceFigure& figure : verdict.assumptions)
     document["assumptions"].push_back({{"key", figure.key},
                                        {"value", figure.value},
@@ -176,8 +189,9 @@ int check(const CheckOptions& options, const Session& session) {
     const FileKind kind = experiment::file_kind(file, all);
     const bool configured =
         experiment::is_configuration(file, all) || (kind != FileKind::kOther && kind != FileKind::kAstraSim);
-    const Verdict verdict = configured ? check_config_file(file, session) : check_trace(file, options);
-    answer.text += text_of(file, verdict);
+    const Verdict verdict =
+        configured || experiment::foreign_file(file) ? check_config_file(file, session) : check_trace(file, options);
+    answer.as_it_is += text_of(file, verdict);  // messages are whole lines, as they are on standard error
     files.push_back(document_of(file, verdict));
     if (verdict.exit_code == kDone || (failure.exit_code != kDone && verdict.exit_code != kBadInput)) continue;
     if (failure.exit_code != kBadInput) failure = {verdict.exit_code, failure_of(verdict.problems).problems};

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
+#include "cli/pictures.h"
 #include "cli/session.h"
 #include "cli/study/benchmark_machine.h"
 #include "core/files/input_files.h"
@@ -27,7 +28,7 @@ struct CollectiveCommandOptions {
   study::BenchmarkSizes sizes{};
   study::CollectiveQuestion question{};  // of each cluster
   bool steps = false;
-  std::string plot{};
+  PictureOptions pictures{};
 };
 
 bool asks_for_each(const CollectiveCommandOptions& options) {
@@ -42,8 +43,9 @@ void give_steps(const CollectiveCommandOptions& options, const workload::CallOpe
                      options.clusters.size() > 1 ? "give one --cluster" : "give one size: -b alone");
   if (asks_for_each(options))
     throw InputError({"--steps"}, "the steps of one algorithm are printed", "name it: --algo ring");
-  if (!options.plot.empty())
-    throw InputError({"--plot"}, "--steps prints messages, and no times to draw", "leave --plot or --steps out");
+  if (options.pictures.wanted())
+    throw InputError({options.pictures.svg.empty() ? "--vega" : "--svg"},
+                     "--steps prints messages, and no times to draw", "leave it or --steps out");
   study::CollectiveQuestion question = options.question;
   question.cluster = options.clusters.front();
   Progress progress;
@@ -124,16 +126,15 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
   if (options.steps && outputs.wants_page())
     throw InputError({"--html"}, "a schedule has no page, which --steps asks for", "leave one of them out");
   if (options.steps) return give_steps(options, operation, sizes, session);
-  check_writable(options.plot);
-  refuse_same_file({"--json", outputs.json}, {"--plot", options.plot});
-  refuse_same_file({"--html", outputs.html}, {"--plot", options.plot});
-  if (!options.plot.empty() && sizes.back() == Bytes(0))
-    throw InputError({"--plot"}, fmt::format("{} has no sizes to draw", operation.name), "leave --plot out");
+  check_pictures(options.pictures, outputs);
+  if (options.pictures.wanted() && sizes.back() == Bytes(0))
+    throw InputError({options.pictures.svg.empty() ? "--vega" : "--svg"},
+                     fmt::format("{} has no sizes to draw", operation.name), "leave it out");
   Answers answers;
   for (const std::string& cluster : options.clusters) {
     study::CollectiveQuestion question = options.question;
     question.cluster = cluster;
-    question.wants_bound = is_each || !options.plot.empty();
+    question.wants_bound = is_each || options.pictures.wanted();
     if (is_each)
       add_each(options, question, operation, sizes, session, answers);
     else
@@ -144,8 +145,12 @@ void collective(const CollectiveCommandOptions& options, const Session& session)
                                               : study::side_by_side_text(answers.tables);
   Answer answer{answers.text, study::to_json(answers.tables.front())};
   if (outputs.wants_page()) answer.page = page_of_tables(operation, answers);
+  if ((answer.page || options.pictures.wanted()) && sizes.back() > Bytes(0)) {
+    const report::Picture picture = study::collective_picture(answers.tables, answers.names);
+    add_to_page(answer, picture);
+    write_pictures(options.pictures, picture);
+  }
   outputs.give(answer);
-  if (!options.plot.empty()) write_file(options.plot, study::collective_plot(answers.tables, answers.names));
 }
 
 void add_sizes(CLI::App& command, study::BenchmarkSizes& sizes) {
@@ -224,8 +229,8 @@ void add_collective_command(CLI::App& app, Session& session) {
   add_sizes(command, options.sizes);
   add_algorithms(command, question);
   add_shares(command, question);
-  command.add_option("--plot", options.plot, "Draw time over size as an SVG file, with what no algorithm can beat")
-      ->type_name("FILE");
+  add_pictures(command, options.pictures, "time and bus bandwidth over size, with what no algorithm can beat,",
+               ",--plot");
   command.add_flag("--steps", options.steps,
                    "Print who sends what to whom in each round instead, for at most 64 ranks (library fixed)");
   add_outputs(command, session);

@@ -31,6 +31,6 @@ std::span<const OwnCommand> own_commands() {
   return kOwn;
 }
 
-void add_hidden_commands(CLI::App& app) { add_shell_commands(app); }
+void add_hidden_commands(CLI::App& app, Session& session) { add_shell_commands(app, session); }
 
 }  // namespace orrery::cli

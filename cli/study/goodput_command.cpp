@@ -6,10 +6,11 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
+#include "cli/pictures.h"
 #include "cli/session.h"
 #include "cli/study/points.h"
 #include "core/files/input_files.h"
-#include "experiment/file_kinds.h"
+#include "experiment/files/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "study/goodput/study.h"
 
@@ -20,6 +21,7 @@ struct GoodputOptions {
   std::string experiment;
   std::vector<std::string> reliability;  // settings
   PointOptions points;
+  PictureOptions pictures;
 };
 
 int goodput(const GoodputOptions& options, const Session& session) {
@@ -28,6 +30,7 @@ int goodput(const GoodputOptions& options, const Session& session) {
     experiment::refuse_other_kinds(options.experiment, session.files);
   note_input(options.experiment);
   session.outputs.check({}, FolderUse::kShared);
+  check_pictures(options.pictures, session.outputs);
   study::GoodputRequest request{options.experiment, session.settings, session.allow_oom};
   request.settings.insert(request.settings.end(), options.reliability.begin(), options.reliability.end());
   RunningPoints running(options.points, session);
@@ -35,6 +38,7 @@ int goodput(const GoodputOptions& options, const Session& session) {
   const auto study = [&] { answer = study::find_goodput(request, running.points(), session.files); };
   if (const std::optional<int> code = running.run(study)) return *code;
   print_warnings(answer.warnings);
+  if (options.pictures.wanted()) write_pictures(options.pictures, study::goodput_picture(answer));
   session.outputs.give({study::goodput_text(answer), study::goodput_json(answer)});
   return kDone;
 }
@@ -66,7 +70,8 @@ void add_goodput_command(CLI::App& app, Session& session) {
   add("--checkpoint-bandwidth", "checkpoint.bandwidth", "RATE",
       "In its place: bandwidth at which all ranks together write it: '100 GB/s'");
   add("--interval", "checkpoint.interval", "TIME", "Work between two checkpoints (default: the best interval)");
-  add_points(command, options.points, "iterations");
+  add_pictures(command, options.pictures, "goodput over the interval");
+  add_points(command, options.points, "iterations", {"--svg", "--vega", "--width"});
   add_outputs(command, session);
   command.callback([&] { session.exit_code = goodput(options, session); });
 }

@@ -117,6 +117,7 @@ void import_launch_files(const std::vector<std::string>& files, experiment::Laun
                          const LaunchImportOptions& options, const Session& session) {
   const std::string& out = session.outputs.out;
   check_file("--out", out);
+  check_configuration("--out", out);
   refuse_same_file({"--out", out}, {"--json", session.outputs.json});
   const experiment::ImportedLaunch launch =
       experiment::import_launch(files, launch_options(options, launcher), session.files);

@@ -21,13 +21,14 @@
 #include "core/files/input_files.h"
 #include "experiment/docs.h"
 #include "experiment/experiment.h"
-#include "experiment/file_kinds.h"
+#include "experiment/files/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "experiment/schema.h"
 #include "experiment/sections.h"
 #include "network/fabric/topology.h"
 #include "report/documents/documents.h"
 #include "report/figures.h"
+#include "report/operations/operation_facts.h"
 #include "report/table.h"
 #include "study/benchmark/study.h"
 #include "study/calibrate/machine/stages.h"
@@ -114,7 +115,7 @@ using FiguresOf = Figures (*)(const std::string& name, const ConfigFiles& files)
 struct Listing {
   Json items = Json::array();
   report::Table table;
-  const char* about = "";  // heading of the last column
+  const char* about = "about";  // heading of the last column
 };
 
 void add(Listing& listing, std::string_view name, const Figures& figures, std::string_view about) {
@@ -125,7 +126,7 @@ void add(Listing& listing, std::string_view name, const Figures& figures, std::s
     for (const Figure& figure : figures)
       listing.table.column(figure.heading,
                            figure.value.is_string() ? report::Table::Align::kLeft : report::Table::Align::kRight);
-    listing.table.column(listing.about, report::Table::Align::kLeft);
+    listing.table.column(listing.about, report::Table::Align::kLeft, report::Interest::kRemark);
   }
   for (const Figure& figure : figures) {
     item[figure.key] = figure.value;
@@ -246,10 +247,16 @@ std::vector<report::Document> documents() {
           report::error_document()};
 }
 
-// A text that is its own form, and the same as data.
+// A text that has a form of its own, and the same as data.
+Answer answer_in_own_form(std::string text, Json document) {
+  Answer answer{{}, std::move(document)};
+  answer.as_it_is = std::move(text);
+  return answer;
+}
+
 Answer document_answer(Json document) {
   std::string text = document.dump(2) + "\n";
-  return {std::move(text), std::move(document)};
+  return answer_in_own_form(std::move(text), std::move(document));
 }
 
 struct Kind {
@@ -276,7 +283,8 @@ std::vector<Kind> kinds() {
           kind("figures", [](const ConfigFiles&) { return figure_list(); }),
           {"keys",
            [](const ConfigFiles& files) {
-             return Answer{experiment::configuration_docs(files, study::describe_sweep(files)), key_list(files)};
+             return answer_in_own_form(experiment::configuration_docs(files, study::describe_sweep(files)),
+                                       key_list(files));
            }},
           kind("libraries", [](const ConfigFiles&) { return library_list(); }),
           shipped_kind("links"),
@@ -288,7 +296,8 @@ std::vector<Kind> kinds() {
           {"result-schema", [](const ConfigFiles&) { return document_answer(report::documents_schema(documents())); }},
           {"results",
            [](const ConfigFiles&) {
-             return Answer{report::documents_text(documents()), report::documents_schema(documents())};
+              return answer_in_own_form(report::documents_text(documents()) + report::facts_text(),
+                                        report::documents_schema(documents()));
            }},
           {"schema",
            [](const ConfigFiles& files) {

@@ -105,8 +105,7 @@ std::string memory_text(std::int64_t parameters, ModelJson& document) {
   report::Table memory({"precision"}, {"weights", "gradients", "optimizer", "total"});
   for (const ParameterMemory& need : parameter_memory(parameters)) {
     const std::string precision(name_of(need.precision));
-    memory.row(
-        {precision, rounded(need.weights), rounded(need.gradients), rounded(need.optimizer), rounded(need.total())});
+    memory.row({precision, need.weights, need.gradients, need.optimizer, need.total()});
     document["memory"].push_back({{"precision", precision},
                                   {"weights_bytes", need.weights.count()},
                                   {"gradients_bytes", need.gradients.count()},
@@ -158,7 +157,7 @@ std::vector<Degree> degrees_of(const PlanText& plan, const Location& origin) {
   for (const std::string& text : comma_separated(plan)) {
     const std::size_t equals = text.find('=');
     Degree degree{without_blanks(text.substr(0, equals)),
-                        equals == std::string::npos ? "" : without_blanks(text.substr(equals + 1))};
+                  equals == std::string::npos ? "" : without_blanks(text.substr(equals + 1))};
     if (degree.key.empty() || degree.value.empty())
       throw InputError(origin, fmt::format("'{}' is no degree", printable(text, 40)),
                        "write KEY=VALUE,KEY=VALUE with keys of workload.parallel: tensor=8,pipeline=4");
@@ -259,9 +258,8 @@ std::string plans_text(const ShownModel& model, const std::vector<PlanText>& pla
     training.recompute = workload::Recompute::kFull;
     const workload::MemoryNeed recomputed = most_memory(training);
     const Bytes weights = need[MemoryUse::kParameters] + need[MemoryUse::kCommunication] + need[MemoryUse::kWorkspaces];
-    table.row({plan, fmt::format("{}", training.parallel.ranks()), rounded(weights),
-               rounded(need[MemoryUse::kGradients]), rounded(need[MemoryUse::kOptimizer]),
-               rounded(need[MemoryUse::kActivations]), rounded(need.total()), rounded(recomputed.total())});
+    table.row({plan, fmt::format("{}", training.parallel.ranks()), weights, need[MemoryUse::kGradients],
+               need[MemoryUse::kOptimizer], need[MemoryUse::kActivations], need.total(), recomputed.total()});
     document["plans"].push_back({{"parallel", plan},
                                  {"gpus", training.parallel.ranks()},
                                  {"weights_bytes", weights.count()},

@@ -2,12 +2,14 @@
 #include "cli/study/points.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <sstream>
 #include <string_view>
 #include <system_error>
+#include <thread>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -176,12 +178,10 @@ RunningPoints::Shard RunningPoints::read_shard(const std::string& text) {
   return {static_cast<std::size_t>(*part - 1), static_cast<std::size_t>(*parts)};
 }
 
-RunningPoints::RunningPoints(const PointOptions& options, const Session& session, Stopping stopping,
-                             Progress::Left left)
+RunningPoints::RunningPoints(const PointOptions& options, const Session& session, Stopping stopping)
     : choice_(options),
       session_(session),
       shard_(options.shard.empty() ? std::nullopt : std::optional(read_shard(options.shard))),
-      progress_("working", left),
       points_(options_for_points(stopping)) {
   if (!options.fresh || !store_) return;
   const auto is_stopped = [this] { return is_interrupted(); };
@@ -192,7 +192,9 @@ RunningPoints::RunningPoints(const PointOptions& options, const Session& session
 // Opens the store as well; whoever sees it may interrupt.
 study::PointsOptions RunningPoints::options_for_points(Stopping stopping) {
   if (!out().empty() || stopping == Stopping::kAlways) interruption_.emplace();
-  if (!out().empty())
+  if (choice_.follows())
+    store_.emplace(out() + "/points", study::PointStore::OnlyRead{});
+  else if (!out().empty())
     store_.emplace(out() + "/points", shard_                      ? std::to_string(shard_->part)
                                       : choice_.launch.is_slurm() ? "launcher"
                                                                   : "");
@@ -203,9 +205,23 @@ study::PointsOptions RunningPoints::options_for_points(Stopping stopping) {
   if (shard_) options.part = shard_->part, options.parts = shard_->parts;
   options.is_stopped = [this] { return is_interrupted(); };
   options.progress = std::ref(progress_);
+  options.is_watched = progress_.is_seen();
+  if (choice_.follows()) options.wait_for_others = [this](const study::AwaitedPoints& awaited) { follow(awaited); };
   if (choice_.launch.is_slurm())
     options.wait_for_others = [this](const study::AwaitedPoints& awaited) { wait_for_slurm(awaited); };
   return options;
+}
+
+// Results that there are, none of which is of this study: the folder of another, or from before it was changed.
+std::size_t RunningPoints::results_of_others(std::size_t missing, std::size_t all) const {
+  return store_ && missing == all ? store_->keys().size() : 0;
+}
+
+void RunningPoints::follow(const study::AwaitedPoints& awaited) const {
+  if (const std::size_t others = results_of_others(awaited.missing().size(), awaited.total); others > 0)
+    spdlog::warn("warning: {} in {}, and none is of this sweep; waiting for those that will be",
+                 counted(others, "result"), printable(out() + "/points"));
+  while (!is_interrupted() && !awaited.missing().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(500));
 }
 
 void RunningPoints::wait_for_slurm(const study::AwaitedPoints& awaited) {
@@ -253,12 +269,12 @@ std::optional<int> RunningPoints::run(const std::function<void()>& study, const 
   if (is_interrupted() && !is_complete) {
     const std::string more = texts.when_stopped ? texts.when_stopped() : std::string();
     spdlog::error("error: interrupted{}", more);
-    tell_kept();
+    if (!choice_.follows()) tell_kept();
     return interruption_->exit_code();
   }
   if (shard_) return end_part(texts);
   if (!is_complete) refuse_missing();
-  if (store_) clean_up();
+  if (store_ && !choice_.follows()) clean_up();
   return std::nullopt;
 }
 
@@ -270,10 +286,14 @@ int RunningPoints::end_part(const PointTexts& texts) const {
 }
 
 void RunningPoints::refuse_missing() const {
+  const std::size_t others = results_of_others(points_.missing(), points_.all());
+  const std::string hint = others == 0 ? "run their shards"
+                                       : fmt::format("the {} there are of another sweep: run the shards of this one",
+                                                     counted(others, "result"));
   throw InputError({out()},
                    fmt::format("{} of {} points have no result yet; the first is point {}", points_.missing(),
                                points_.all(), points_.first_missing() + 1),
-                   "run their shards, or leave --merge out, which simulates them here");
+                   hint + ", or leave --merge out, which simulates them here");
 }
 
 void RunningPoints::tell_kept() const {

@@ -34,10 +34,10 @@ enum class Stopping : std::uint8_t { kWhereKept, kAlways };
 class RunningPoints {
  public:
   // Removes what is kept where --fresh says so. The options have passed check_points().
-  RunningPoints(const PointOptions& options, const Session& session, Stopping stopping = Stopping::kWhereKept,
-                Progress::Left left = Progress::Left::kAbout);
+  RunningPoints(const PointOptions& options, const Session& session, Stopping stopping = Stopping::kWhereKept);
 
   study::Points& points() { return points_; }
+  Progress& progress() { return progress_; }
 
   // Runs a study of these points, which may throw study::PointsMissing. Returns nothing when it has all its points;
   // otherwise tells why it has not, and returns the exit code.
@@ -54,6 +54,8 @@ class RunningPoints {
   study::PointsOptions options_for_points(Stopping stopping);
   bool is_interrupted() const { return interruption_ && interruption_->came(); }
   bool has_all(const std::function<void()>& study);
+  std::size_t results_of_others(std::size_t missing, std::size_t all) const;
+  void follow(const study::AwaitedPoints& awaited) const;
   void wait_for_slurm(const study::AwaitedPoints& awaited);
   int end_part(const PointTexts& texts) const;
   [[noreturn]] void refuse_missing() const;

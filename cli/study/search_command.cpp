@@ -11,6 +11,7 @@
 
 #include "cli/launcher_flags.h"
 #include "cli/output.h"
+#include "cli/pictures.h"
 #include "cli/session.h"
 #include "cli/study/points.h"
 #include "core/config/quantity_text.h"
@@ -19,7 +20,7 @@
 #include "core/files/input_files.h"
 #include "core/suggest.h"
 #include "experiment/experiment.h"
-#include "experiment/file_kinds.h"
+#include "experiment/files/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "study/search/search.h"
 #include "study/search/sizes.h"
@@ -41,6 +42,7 @@ struct SearchCommandOptions {
   std::string write;
   LauncherFlags flags;
   PointOptions points;
+  PictureOptions pictures;
   const CLI::Option* nodes = nullptr;
 };
 
@@ -150,6 +152,10 @@ void give(const SearchCommandOptions& options, const SearchSpace& space, std::sp
                                       : Answer{study::sizes_text(sizes), study::sizes_json(sizes)};
   if (session.outputs.wants_page())
     answer.page = page_of(fmt::format("orrery search {}", options.experiment), "search", answer.document);
+  if (const auto picture = study::search_picture(search)) {
+    add_to_page(answer, *picture);
+    write_pictures(options.pictures, *picture);
+  }
   if (sizes.front().has_best() && (!options.write.empty() || options.flags.wanted())) {
     const experiment::Experiment best = best_experiment(sizes.front(), options.experiment, session);
     // Resolves it as `run` does, so that it may stand in any folder.
@@ -166,6 +172,8 @@ int search(const SearchCommandOptions& options, const Session& session) {
   note_input(options.experiment);
   session.outputs.check({}, FolderUse::kShared);
   check_file("--write", options.write);
+  check_pictures(options.pictures, session.outputs);
+  check_configuration("--write", options.write);
   options.flags.check(session.outputs);
   refuse_same_file({"--write", options.write}, {"--launcher-flags", options.flags.file()});
   refuse_same_file({"--write", options.write}, {"--json", session.outputs.json});
@@ -186,7 +194,7 @@ int search(const SearchCommandOptions& options, const Session& session) {
       options.objective.empty()
           ? study::Objective::kTime
           : static_cast<study::Objective>(std::ranges::find(objectives, options.objective) - objectives.begin());
-  RunningPoints running(options.points, session, Stopping::kAlways, Progress::Left::kAtMost);
+  RunningPoints running(options.points, session, Stopping::kAlways);
   std::vector<study::SizedSearch> sizes;
   PointTexts texts;
   texts.when_stopped = [&]() -> std::string {
@@ -248,7 +256,8 @@ void add_search_command(CLI::App& app, Session& session) {
   command.add_option("--write", options.write, "Write the experiment with the best plan to this file")
       ->type_name("FILE");
   add_launcher_flags(command, options.flags, "the best plan");
-  add_points(command, options.points, "plans", {"--write", "--launcher-flags"});
+  add_pictures(command, options.pictures, "time against memory of the plans");
+  add_points(command, options.points, "plans", {"--write", "--launcher-flags", "--svg", "--vega", "--width"});
   add_outputs(command, session, "summary.txt and result.json");
   add_html(command, session, "all plans as a page");
   for (const char* other : {"--all", "--rank"}) command.get_option("--budget")->excludes(command.get_option(other));

@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "cli/output.h"
+#include "cli/pictures.h"
 #include "cli/session.h"
 #include "cli/study/points.h"
+#include "cli/study/watch.h"
 #include "core/config/quantity_text.h"
 #include "core/files/input_files.h"
 #include "core/files/output_file.h"
 #include "study/sweep/lines.h"
+#include "study/sweep/picture.h"
 #include "study/sweep/sweep.h"
 
 namespace orrery::cli {
@@ -28,6 +34,9 @@ struct SweepCommandOptions {
   std::string file;
   PointOptions points;
   study::SweepView view;
+  PictureOptions pictures;
+  study::SweepPictureView drawn;
+  std::string over;
   std::string show;
   std::size_t top = 0;
 };
@@ -121,6 +130,64 @@ std::optional<Failure> print_failures(const study::Sweep& sweep, std::span<const
   return failure_of(error);
 }
 
+// The table while its points come; once a second also where none does, for the time that is left.
+class WatchedSweep {
+ public:
+  WatchedSweep(const study::Sweep& sweep, Progress& progress)
+      : sweep_(sweep), progress_(progress), so_far_(sweep.point_count()) {
+    progress_.leave_to_others();
+    beat_ = std::jthread([this](const std::stop_token& stop) {
+      std::unique_lock lock(mutex_);
+      do draw();
+      while (!ended_.wait_for(lock, stop, std::chrono::seconds(1), [&] { return stop.stop_requested(); }));
+    });
+  }
+  ~WatchedSweep() { clear(); }
+
+  // Any thread may call.
+  void add(std::size_t point, const study::SweepPoint& found) {
+    const std::scoped_lock lock(mutex_);
+    so_far_[point] = found;
+    draw();
+  }
+  void clear() {
+    if (!beat_.joinable()) return;
+    beat_.request_stop();
+    beat_.join();
+    screen_.clear();
+  }
+
+ private:
+  // The lock is held.
+  void draw() {
+    screen_.show([this] { return table() + progress_.line() + "\n"; });
+  }
+  // Empty as long as no point has a figure that lines are sorted or chosen by; if none ever has, the answer says so.
+  std::string table() const {
+    if (std::ranges::none_of(so_far_, &study::SweepPoint::ran)) return {};
+    try {
+      return study::sweep_text(sweep_, so_far_) + "\n";
+    } catch (const InputError&) {
+      return {};
+    }
+  }
+
+  const study::Sweep& sweep_;
+  Progress& progress_;
+  std::mutex mutex_;  // of all below
+  std::vector<study::SweepPoint> so_far_;
+  WatchedScreen screen_;
+  std::condition_variable_any ended_;
+  std::jthread beat_;  // the last member: it uses the others
+};
+
+// Results that are only read from a folder are not written there.
+Outputs outputs_of(const SweepCommandOptions& options, const Session& session) {
+  Outputs outputs = session.outputs;
+  if (options.points.follows()) outputs.out.clear();
+  return outputs;
+}
+
 study::SweepView view_of(const SweepCommandOptions& options) {
   study::SweepView view = options.view;
   if (!options.show.empty()) view.show = comma_separated(options.show);
@@ -128,15 +195,49 @@ study::SweepView view_of(const SweepCommandOptions& options) {
   return view;
 }
 
+study::SweepPictureView picture_of(const SweepCommandOptions& options) {
+  study::SweepPictureView view = options.drawn;
+  if (!options.over.empty()) view.over = comma_separated(options.over);
+  return view;
+}
+
+// The picture that is asked for, and for a page time against memory as well.
+void draw(const SweepCommandOptions& options, const study::Sweep& sweep, std::span<const study::SweepPoint> points,
+          Answer& answer) {
+  if (std::ranges::none_of(points, &study::SweepPoint::ran)) return;
+  if (!answer.page && !options.pictures.wanted()) return;
+  const report::Picture picture = study::sweep_picture(sweep, points);
+  add_to_page(answer, picture);
+  if (sweep.picture.drawing != study::SweepDrawing::kMemory)
+    if (const auto memory = study::memory_picture(sweep, points)) add_to_page(answer, *memory);
+  write_pictures(options.pictures, picture);
+}
+
+// The files of --out that are of all points.
+void write_tables(const std::string& out, const study::Sweep& sweep, std::span<const study::SweepPoint> points,
+                  const Answer& answer) {
+  const auto written = std::ranges::count_if(points, &study::SweepPoint::ran);
+  spdlog::info("wrote {} of {} result-NUMBER.json to {}", written, points.size(), out);
+  write_file(out + "/points.csv", study::sweep_csv(sweep, points));
+  write_file(out + "/points.jsonl", study::sweep_json_lines(answer.document));
+  write_file(out + "/points.sqlite", study::sweep_sqlite(sweep, points));
+}
+
 int sweep(const SweepCommandOptions& options, const Session& session) {
   check_points(options.points, options.file, session);
   study::Sweep sweep = study::load_sweep(options.file, session.settings, session.files);
   study::change_view(sweep, view_of(options));
   study::check_view(sweep);
-  prepare(session.outputs, sweep);
+  const Outputs outputs = outputs_of(options, session);
+  study::change_picture(sweep, picture_of(options));
+  study::check_picture(sweep);
+  check_pictures(options.pictures, outputs);
+  prepare(outputs, sweep);
   RunningPoints running(options.points, session);
   std::optional<SweepFolder> folder;
-  if (!session.outputs.out.empty() && options.points.shard.empty()) folder.emplace(session.outputs.out, sweep);
+  if (!outputs.out.empty() && options.points.shard.empty()) folder.emplace(outputs.out, sweep);
+  std::optional<WatchedSweep> watched;
+  if (options.points.watch) watched.emplace(sweep, running.progress());
   std::vector<study::SweepPoint> points;
   PointTexts texts;
   texts.when_stopped = [&] {
@@ -149,27 +250,34 @@ int sweep(const SweepCommandOptions& options, const Session& session) {
   const auto study = [&] {
     const auto done = [&](std::size_t point, const study::SweepPoint& found, const nlohmann::ordered_json& result) {
       if (folder) folder->add(point, found, result);
+      if (watched) watched->add(point, found);
     };
     points = study::run_sweep(sweep, session.allow_oom, running.points(), session.files, done);
   };
-  if (const std::optional<int> code = running.run(study, texts)) return *code;
-  if (folder) remove_stale_results(session.outputs.out, points.size());
+  const std::optional<int> code = running.run(study, texts);
+  if (watched) watched->clear();
+  if (code) return *code;
+  if (folder) remove_stale_results(outputs.out, points.size());
   study::refuse_if_all_refused(sweep, points);
   print_warnings(study::warnings_of(sweep, points));
-  print_warnings(study::equal_values(sweep, points, session.files));
+  const std::vector<Problem> equal = study::equal_values(sweep, points, session.files);
   Answer answer{study::sweep_text(sweep, points), study::sweep_json(sweep, points), "table.txt"};
   const std::optional<Failure> failure = print_failures(sweep, points);
   if (failure) answer.document["error"] = to_json(*failure);
-  if (const std::string& out = session.outputs.out; !out.empty()) {
-    const auto written = std::ranges::count_if(points, &study::SweepPoint::ran);
-    spdlog::info("wrote {} of {} result-NUMBER.json to {}", written, points.size(), out);
-    write_file(out + "/points.csv", study::sweep_csv(sweep, points));
-    write_file(out + "/points.jsonl", study::sweep_json_lines(answer.document));
-    write_file(out + "/points.sqlite", study::sweep_sqlite(sweep, points));
-  }
-  if (session.outputs.wants_page())
+  if (!outputs.out.empty()) write_tables(outputs.out, sweep, points, answer);
+  if (outputs.wants_page())
     answer.page = page_of(fmt::format("orrery sweep {}", options.file), "sweep", answer.document);
-  session.outputs.give(answer);
+  if (answer.page)
+    for (const Problem& problem : equal) answer.page->data["notes"].push_back(problem.message);
+  std::optional<InputError> undrawn;  // told behind the answer, which took long
+  try {
+    draw(options, sweep, points, answer);
+  } catch (const InputError& error) {
+    undrawn = error;
+  }
+  outputs.give(answer);
+  print_warnings(equal);  // below the table that they are about
+  if (undrawn) throw InputError(*undrawn);
   return failure ? failure->exit_code : kDone;
 }
 
@@ -193,7 +301,21 @@ void add_sweep_command(CLI::App& app, Session& session) {
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000));
   command.add_option("--show", options.show, "Columns of the table, as iteration_time,memory")->type_name("COLUMNS");
-  add_points(command, options.points, "points");
+  add_pictures(command, options.pictures, "its curves, heat map or bars");
+  command.add_option("--figure", options.drawn.figure, "Figure that is drawn, as mfu (default: the iteration time)")
+      ->type_name("FIGURE");
+  command.add_option("--over", options.over, "Axis that is horizontal; several, as nvlink,nic: a panel each")
+      ->type_name("AXES");
+  command.add_option("--panels", options.drawn.panels, "Axis with a panel for each value")->type_name("AXIS");
+  command.add_option("--draw", options.drawn.draw, "What is drawn (default: what the axes are for)")
+      ->type_name("WHAT")
+      ->check(one_of("--draw", {study::kSweepDrawingNames.begin(), study::kSweepDrawingNames.end()}));
+  command.add_option("--scale", options.drawn.scale, "Vertical axis of the picture: linear (default) or log")
+      ->type_name("WORD")
+      ->check(one_of("--scale", {"linear", "log"}));
+  add_points(command, options.points, "points", {"--svg", "--vega", "--width", "--watch"});
+  command.add_flag("--watch", options.points.watch,
+                   "Draw the table on the terminal as points come; with --merge those that others simulate");
   add_outputs(command, session, "points.csv, .jsonl, .sqlite, table.txt, result.json, each result-NUMBER.json");
   add_html(command, session, "all points as a page (curves, time against memory)");
   command.callback([&] { session.exit_code = sweep(options, session); });

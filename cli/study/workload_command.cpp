@@ -19,6 +19,7 @@
 #include "core/files/read_file.h"
 #include "experiment/job.h"
 #include "experiment/runs/check.h"
+#include "report/screen/screen.h"
 #include "workload/chakra/file.h"
 #include "workload/import/format.h"
 #include "workload/import/goal/goal.h"
@@ -98,20 +99,21 @@ int lint_workload(const WorkloadOptions& options, const Session& session) {
   progress.clear();
   Answer answer{{}, {{"schema", "orrery.lint/1"}, {"source", options.trace}}};
   auto& problems = answer.document["problems"] = nlohmann::ordered_json::array();
-  for (const Problem& problem : with_hints_once(report.problems)) answer.text += to_string(problem) + "\n";
+  // Messages are whole lines, as they are on standard error.
+  for (const Problem& problem : with_hints_once(report.problems)) answer.as_it_is += to_string(problem) + "\n";
   for (const Problem& problem : report.problems) problems.push_back(to_json(problem));
   Failure failure = failure_of(report.problems);
   failure.exit_code = report.exit_status();
   if (!report.disagreement.empty()) {
-    answer.text += "error: " + report.disagreement + "\n";
+    answer.as_it_is += "error: " + report.disagreement + "\n";
     const Failure stuck = failure_of(StuckError(report.disagreement));
     failure.problems.push_back(stuck.problems.front());
     problems.push_back(to_json(stuck.problems.front()));
   }
   if (failure.exit_code == kDone)
-    answer.text += report.matched
-                       ? "the traces are sound, the ranks agree about all communication, and none waits for ever\n"
-                       : "the trace is sound\n";
+    answer.as_it_is += report::sentences_on_screen(
+        report.matched ? "the traces are sound, the ranks agree about all communication, and none waits for ever\n"
+                       : "the trace is sound\n");
   else
     answer.document["error"] = to_json(failure);
   session.outputs.give(answer);
@@ -172,22 +174,23 @@ void write_and_tell(const workload::Job& job, const Outputs& outputs, workload::
                bytes);
   const std::string shared =
       traces.roles_file.empty() ? "" : fmt::format(", in {}", counted(traces.files.size(), "file"));
+  Answer answer{fmt::format("wrote the traces of {} ({}, {} in all{}) and {}\n"
+                            "replay them with\n\n",
+                            counted(job.ranks.size(), "rank"), counted(job.graphs.size(), "different graph"),
+                            counted(nodes, "node"), shared, counted(job.communicators.size() - 1, "group")),
+                {{"schema", "orrery.traces/1"},
+                 {"prefix", source.prefix},
+                 {"groups_file", source.groups.value_or("")},
+                 {"ranks", job.ranks.size()},
+                 {"files", traces.files.size()},
+                 {"graphs", job.graphs.size()},
+                 {"nodes", nodes},
+                 {"groups", job.communicators.size() - 1},
+                 {"bytes", bytes}}};
+  answer.as_it_is = fmt::format("    workload: {{chakra: {{prefix: {}, groups: {}}}}}\n", quoted(source.prefix),
+                                quoted(source.groups.value_or("")));
   const Outputs without_folder{outputs.json, {}};
-  without_folder.give({fmt::format("wrote the traces of {} ({}, {} in all{}) and {}\n"
-                                   "replay them with\n\n"
-                                   "    workload: {{chakra: {{prefix: {}, groups: {}}}}}\n",
-                                   counted(job.ranks.size(), "rank"), counted(job.graphs.size(), "different graph"),
-                                   counted(nodes, "node"), shared, counted(job.communicators.size() - 1, "group"),
-                                   quoted(source.prefix), quoted(source.groups.value_or(""))),
-                       {{"schema", "orrery.traces/1"},
-                        {"prefix", source.prefix},
-                        {"groups_file", source.groups.value_or("")},
-                        {"ranks", job.ranks.size()},
-                        {"files", traces.files.size()},
-                        {"graphs", job.graphs.size()},
-                        {"nodes", nodes},
-                        {"groups", job.communicators.size() - 1},
-                        {"bytes", bytes}}});
+  without_folder.give(answer);
 }
 
 // Warns of what takes time in a simulation of the experiment, and which its traces do not hold.

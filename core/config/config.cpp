@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <list>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/chosen_file.h"
+#include "core/config/key_path.h"
+#include "core/config/other_names.h"
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
 
@@ -20,24 +24,6 @@ std::string path_of(const ConfigEntry& entry) {
   for (const ConfigValue* value = &entry.value; value->entries.size() == 1; value = &value->entries.front().value)
     path += "." + value->entries.front().key;
   return path;
-}
-
-// Selects from `paths` those that end with `part`, preferring paths below `section`, the least deep first. If none ends
-// so, the last keys of `part` are left out; empty if too many do.
-std::vector<std::string> paths_with(std::string part, const std::string& section,
-                                    const std::vector<std::string>& paths) {
-  constexpr std::size_t kMost = 5;
-  for (; !part.empty(); part.resize(part.find('.') == std::string::npos ? 0 : part.rfind('.')))
-    for (const std::string& above : {section, std::string()}) {
-      std::vector<std::string> found;
-      for (const std::string& path : paths)
-        if ((path == part || path.ends_with("." + part)) && (above.empty() || path.starts_with(above + ".")) &&
-            std::ranges::find(found, path) == found.end())  // a key of several forms is declared once for each
-          found.push_back(path);
-      std::ranges::stable_sort(found, {}, [](const std::string& path) { return std::ranges::count(path, '.'); });
-      if (!found.empty()) return found.size() > kMost ? std::vector<std::string>{} : found;
-    }
-  return {};
 }
 
 ConfigValue empty_map(const Location& where = {}) { return {ConfigValue::Kind::kMap, where, {}, {}, {}}; }
@@ -113,9 +99,13 @@ class KeyLister : public Section {
 // Beginning of files in which `orrery calibrate` has written all keys out. Nobody has chosen those that change nothing.
 constexpr std::string_view kWrittenOut = "# orrery calibrate ";
 
+bool is_chosen_file(const std::string& file, const ConfigFiles& files) {
+  const std::string shipped = files.shipped().string() + "/";
+  return !file.empty() && !file.starts_with(shipped) && !files.beginning(file).starts_with(kWrittenOut);
+}
+
 void ConfigContext::set_own_file(const std::string& file) {
-  const std::string shipped = files_->shipped().string() + "/";
-  if (!file.starts_with(shipped) && !files_->beginning(file).starts_with(kWrittenOut)) own_file_ = file;
+  if (is_chosen_file(file, *files_)) own_file_ = file;
 }
 
 Section::Section(ConfigValue& value, std::string path, ConfigContext& context)
@@ -123,7 +113,8 @@ Section::Section(ConfigValue& value, std::string path, ConfigContext& context)
   if (value.kind == ConfigValue::Kind::kMap) return;
   const std::string what = path_.empty() ? "the file" : fmt::format("'{}'", path_);
   context.diagnostics().error(value.where,
-                              fmt::format("{} is {}; a map of keys is expected", what, kind_name(value.kind)));
+                              fmt::format("{} is {}; a map of keys is expected", what, kind_name(value.kind)),
+                              value.kind == ConfigValue::Kind::kScalar ? hint_for_word(path_, value.scalar) : "");
   value = empty_map(value.where);
   reported_ = true;
 }
@@ -307,9 +298,30 @@ void Section::idle(std::string_view key, const std::string& reason, const std::s
   if (warning != IdleWarning::kNone) warn_of_idle(*entry, path, reason, remedy, warning);
 }
 
+namespace {
+
+// " (job.yaml:3)", " (configs/nodes/dgx-a100.yaml:9)" or " (--set nodes=4)"; "" of a place that nobody wrote.
+std::string place_text(const Location& where, const std::string& shipped) {
+  if (where.file.empty()) return {};
+  const std::filesystem::path folder(shipped);
+  const bool is_shipped = where.file.starts_with(shipped + "/");
+  const std::string file =
+      is_shipped ? (folder.filename() / where.file.substr(shipped.size() + 1)).string() : where.file;
+  return where.line == 0 ? fmt::format(" ({})", printable(file, 200))
+                         : fmt::format(" ({}:{})", printable(file, 200), where.line);
+}
+
+}  // namespace
+
 void Section::overruled(std::string_view key, const std::string& by, const Location& by_where) {
-  idle(key, fmt::format("'{}' holds", by), fmt::format("change '{}'", by),
-       is_setting(by_where) ? IdleWarning::kSettings : IdleWarning::kOwnFile);
+  const ConfigEntry* entry = entry_at(*value_, key);
+  if (entry == nullptr) return;
+  const std::string path = sub_path(key), reason = fmt::format("'{}' holds", by),
+                    remedy = fmt::format("change '{}'", by);
+  if (context_->acts(path)) return;
+  context_->add_idle({path, reason, remedy});
+  warn_of_idle(*entry, path, reason + place_text(by_where, context_->files().shipped().string()), remedy,
+               is_setting(by_where) ? IdleWarning::kSettings : IdleWarning::kOwnFile);
 }
 
 // A part of a section is told of as a whole if all of it was given at once.
@@ -376,7 +388,9 @@ std::string Section::hint_for(const ConfigEntry& unknown) const {
     std::vector<std::string> known;  // once each, in the order in which they are read
     for (const std::string& key : known_)
       if (std::ranges::find(known, key) == known.end()) known.push_back(key);
-    return suggestion(unknown.key, known);
+    if (!likely_names(unknown.key, known).empty()) return suggestion(unknown.key, known);
+    whole = paths_spelt(unknown.key, path_, context_->paths());
+    if (whole.empty()) return suggestion(unknown.key, known);
   }
   std::erase(whole, sub_path(path_of(unknown)));
   if (whole.empty()) return "it does not go with the other keys there; `orrery list keys` says with which it does";

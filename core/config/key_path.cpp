@@ -8,10 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/config/tree.h"
+#include "core/config/key_path.h"
+#include "core/suggest.h"
 
 namespace orrery {
 namespace {
+
+constexpr std::size_t kMostPaths = 5;  // that a hint names
 
 std::vector<std::string> split_at_dots(std::string_view path) {
   std::vector<std::string> parts(1);
@@ -74,6 +77,53 @@ std::vector<std::string> split_key_path(std::string_view path) {
   if (length == path.size()) return parts;
   for (std::string& part : split_at_dots(path.substr(length + 1))) parts.push_back(std::move(part));
   return parts;
+}
+
+ConfigValue* value_at_path(ConfigValue& root, std::string_view path) {
+  ConfigValue* value = &root;
+  if (path.empty()) return value;
+  for (const std::string& step : split_key_path(path))
+    if (value != nullptr) value = element_of(*value, step);
+  return value;
+}
+
+const ConfigValue* value_at_path(const ConfigValue& root, std::string_view path) {
+  return value_at_path(const_cast<ConfigValue&>(root), path);  // which nothing here writes to
+}
+
+std::vector<std::string> key_names(const ConfigFiles& files, const Section::Read& read) {
+  std::vector<std::string> names;
+  for (const KeyDescription& key : list_keys(files, read)) {
+    std::string name = key.path.substr(0, key.path.find_first_of(".["));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::vector<std::string> paths_with(std::string part, const std::string& section,
+                                    const std::vector<std::string>& paths) {
+  for (; !part.empty(); part.resize(part.find('.') == std::string::npos ? 0 : part.rfind('.')))
+    for (const std::string& above : {section, std::string()}) {
+      std::vector<std::string> found;
+      for (const std::string& path : paths)
+        if ((path == part || path.ends_with("." + part)) && (above.empty() || path.starts_with(above + ".")) &&
+            std::ranges::find(found, path) == found.end())  // a key of several forms is declared once for each
+          found.push_back(path);
+      std::ranges::stable_sort(found, {}, [](const std::string& path) { return std::ranges::count(path, '.'); });
+      if (!found.empty()) return found.size() > kMostPaths ? std::vector<std::string>{} : found;
+    }
+  return {};
+}
+
+std::vector<std::string> paths_spelt(std::string_view key, const std::string& section,
+                                     const std::vector<std::string>& paths) {
+  std::vector<std::string> found;
+  for (const std::string& path : paths)
+    if ((section.empty() || path.starts_with(section + ".")) &&
+        plain_name(path.substr(path.rfind('.') + 1)) == plain_name(key) &&
+        std::ranges::find(found, path) == found.end())
+      found.push_back(path);
+  return found.size() > kMostPaths ? std::vector<std::string>{} : found;
 }
 
 }  // namespace orrery

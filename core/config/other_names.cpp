@@ -10,6 +10,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/config/key_path.h"
+#include "core/error.h"
+
 namespace orrery {
 namespace {
 
@@ -64,6 +67,13 @@ constexpr std::array<OtherName, 37> kOtherNames = {{
     {"sequence_length", kModel, "sequence"},
 }};
 
+// Main keys of maps, by the ends of their paths: those that people mean where they write a word for all of it.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kMainKeys = {{{"workload.schedule", "kind"},
+                                                                                     {"workload.batch", "global"},
+                                                                                     {"workload.parallel", "data"},
+                                                                                     {"network", "model"},
+                                                                                     {"collectives", "library"}}};
+
 // The key in place of the last step of a path whose other steps are `sections`: below `workload` or at the root.
 const OtherName* other_name(std::string_view sections, std::string_view name) {
   const auto* found = std::ranges::find_if(kOtherNames, [&](const OtherName& other) {
@@ -72,21 +82,12 @@ const OtherName* other_name(std::string_view sections, std::string_view name) {
   return found == kOtherNames.end() ? nullptr : found;
 }
 
-// The value at a path; null if there is none.
-ConfigValue* value_at(ConfigValue& root, std::string_view path) {
-  ConfigValue* value = &root;
-  if (path.empty()) return value;
-  for (const std::string& step : split_key_path(path))
-    if (value != nullptr) value = element_of(*value, step);
-  return value;
-}
-
 // Moves the names of a section, whose path is `job` ("", "jobs.0.") and `sections`, to where they belong below `job`.
 void spell_out_section(ConfigValue& root, const std::string& job, std::string_view sections, const ConfigFiles& files,
                        Diagnostics& diagnostics) {
-  ConfigValue* section = value_at(root, job + std::string(sections));
+  ConfigValue* section = value_at_path(root, job + std::string(sections));
   if (section == nullptr) return;
-  const bool has_model = value_at(root, fmt::format("{}{}", job, kModel)) != nullptr;
+  const bool has_model = value_at_path(root, fmt::format("{}{}", job, kModel)) != nullptr;
   const auto is_other = [&](const ConfigEntry& entry) {
     const OtherName* other = other_name(sections, entry.key);
     return other != nullptr && (has_model || other->section != kModel);
@@ -97,7 +98,7 @@ void spell_out_section(ConfigValue& root, const std::string& job, std::string_vi
   std::erase_if(section->entries, is_other);
   for (auto& [entry, other] : moved) {
     const std::string path = fmt::format("{}{}.{}", job, other->section, other->key);
-    if (const ConfigValue* known = value_at(root, path))
+    if (const ConfigValue* known = value_at_path(root, path))
       diagnostics.error(entry.where,
                         fmt::format("'{}' is '{}', which is given at {}, too", printable(entry.key, 40), path,
                                     to_string(known->where)),
@@ -114,6 +115,12 @@ void spell_out_job(ConfigValue& root, const std::string& job, const ConfigFiles&
 }
 
 }  // namespace
+
+std::string hint_for_word(std::string_view path, std::string_view word) {
+  const auto* found = std::ranges::find_if(kMainKeys, [&](const auto& one) { return path.ends_with(one.first); });
+  return found == kMainKeys.end() ? std::string()
+                                  : fmt::format("write {}.{}: {}", path, found->second, printable(word, 40));
+}
 
 std::string plain_path(std::string_view path) {
   const std::vector<std::string> steps = split_key_path(path);

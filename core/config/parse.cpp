@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // From YAML to a ConfigValue, with guards against what yaml-cpp lets pass.
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -48,7 +50,8 @@ class TreeBuilder : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ == 0) return;
     diagnostics_.error(location_of(mark, end_), "a second YAML document starts here; one file holds one",
-                       "is there a '---', or a stray character?");
+                       end_.file.ends_with(".jsonl") ? "a file of JSON lines is no configuration"
+                                                     : "is there a '---', or a stray character?");
     throw GaveUp();
   }
   void OnDocumentEnd() override {}
@@ -175,6 +178,72 @@ std::string reason_of(const YAML::Exception& problem) {
   return printable(problem.msg);
 }
 
+// Hints by messages of yaml-cpp.
+const std::array<std::pair<std::string_view, std::string_view>, 6> kReasons = {
+    {{YAML::ErrorMsg::MAP_VALUE,
+      "indent keys of one map alike, write a blank behind ':', and quote a value that has ': ' in it"},
+     {YAML::ErrorMsg::END_OF_MAP, "indent keys of one map alike, and write each as 'key: value'"},
+     {YAML::ErrorMsg::END_OF_SEQ, "indent the items of one list alike, each behind '- '"},
+     {YAML::ErrorMsg::END_OF_MAP_FLOW, "is a '}' or a ',' missing before here?"},
+     {YAML::ErrorMsg::END_OF_SEQ_FLOW, "is a ']' or a ',' missing before here?"},
+     {YAML::ErrorMsg::UNKNOWN_ANCHOR, "'*NAME' stands for a value that '&NAME' marks before it"}}};
+
+// A line of the text, from 1, that `is` says yes to; 0: none.
+template <class Is>
+int first_line(std::string_view text, int last, Is is) {
+  for (int number = 1; !text.empty() && number <= last; ++number) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    if (is(line)) return number;
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  return 0;
+}
+
+bool is_indented_by_tab(std::string_view line) {
+  const std::size_t first = line.find_first_not_of(" \t");
+  return first != std::string_view::npos && line[first] != '#' && line[first] != '\r' &&
+         line.substr(0, first).find('\t') != std::string_view::npos;
+}
+
+// A value that begins with a quote which the line does not close: `model: "llama`.
+bool opens_quote(std::string_view line) {
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char quote = line[at];
+    const bool begins = (quote == '"' || quote == '\'') &&
+                        (at == 0 || std::string_view(" \t[{,:").find(line[at - 1]) != std::string_view::npos);
+    if (!begins) continue;
+    const std::size_t end = line.find(quote, at + 1);
+    if (end == std::string_view::npos) return true;
+    at = end;
+  }
+  return false;
+}
+
+// Names what is probably wrong with the text where yaml-cpp gave up: its messages name what it had wanted.
+void tell(const YAML::Exception& problem, std::string_view text, const Location& end, Diagnostics& diagnostics) {
+  const Location where = location_of(problem.mark, end);
+  if (const int tab = first_line(text, where.line + 1, is_indented_by_tab); tab > 0)
+    return diagnostics.error({end.file, tab, 1}, "a tab indents this line; tabs cannot indent YAML",
+                             fmt::format("use spaces; `expand -t 2 {}` prints it with them", printable(end.file, 100)));
+  const auto known =
+      std::ranges::find(kReasons, std::string_view(problem.msg), &std::pair<std::string_view, std::string_view>::first);
+  std::string hint(known == kReasons.end() ? std::string_view() : known->second);
+  if (problem.msg == YAML::ErrorMsg::DOC_IN_SCALAR)
+    if (const int line = first_line(text, end.line, opens_quote); line > 0)
+      hint = fmt::format("the text that begins in line {} has no other quote", line);
+  diagnostics.error(where, fmt::format("not valid YAML: {}", reason_of(problem)), std::move(hint));
+}
+
+// A comment in a text that is JSON otherwise.
+int comment_of_json(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || text[first] != '{') return 0;
+  return first_line(text, INT_MAX, [](std::string_view line) {
+    const std::size_t at = line.find_first_not_of(" \t");
+    return at != std::string_view::npos && (line.substr(at).starts_with("//") || line.substr(at).starts_with("/*"));
+  });
+}
+
 // yaml-cpp takes a quoted text that never ends for one that ends with the file, swallowing every key after the quote;
 // the mark at the end of the document makes that an error.
 std::string with_end_mark(std::string_view text) {
@@ -192,6 +261,11 @@ ConfigValue parse_config(std::string_view text, const std::string& file, Diagnos
                       "configuration files are YAML in UTF-8");
     return {ConfigValue::Kind::kNull, {file, 1, 1}, {}, {}, {}};
   }
+  if (const int line = comment_of_json(text); line > 0) {
+    diagnostics.error({file, line, 1}, "JSON has no comments, and those of YAML begin with '#'",
+                      "write # in place of //, or leave the comment out");
+    return {ConfigValue::Kind::kNull, {file, 1, 1}, {}, {}, {}};
+  }
   const Location end = location_at(file, text, text.size());
   TreeBuilder builder(end, diagnostics);
   try {
@@ -200,7 +274,7 @@ ConfigValue parse_config(std::string_view text, const std::string& file, Diagnos
     // Two documents and no more: on a file such as ", a" yaml-cpp would never come to the last one.
     if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
   } catch (const YAML::Exception& problem) {
-    diagnostics.error(location_of(problem.mark, end), fmt::format("not valid YAML: {}", reason_of(problem)));
+    tell(problem, text, end, diagnostics);
   } catch (const GaveUp&) {
   }
   return builder.tree();

@@ -124,8 +124,32 @@ std::string with_short_bits(std::string_view name) {
   return text;
 }
 
-// Bits are not suggested for bytes nor bytes for bits: the one is no slip of the pen for the other.
-std::string unit_hint(const Family& family, std::string_view name) {
+// Units that differ from `name` in small and capital letters alone; where it says which, those of bits or of bytes.
+std::vector<std::string> units_spelt(const Family& family, std::string_view name, bool is_of_bits) {
+  const auto small = [](std::string_view text) {
+    std::string letters(text);
+    std::ranges::transform(letters, letters.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return letters;
+  };
+  const auto has = [](std::string_view text, char letter) { return text.find(letter) != std::string_view::npos; };
+  // "gb" may be either; "Gb" has capital letters where it wants them.
+  const bool says_bits = is_of_bits || (has(name, 'b') && small(name) != name);
+  std::vector<std::string> units;
+  for (const Unit& unit : family.units) {
+    const bool is_other = (has(name, 'B') && has(unit.name, 'b')) || (says_bits && has(unit.name, 'B'));
+    if (!unit.name.empty() && !is_other && small(unit.name) == small(name)) units.emplace_back(unit.name);
+  }
+  return units;
+}
+
+// Bits are not suggested for bytes nor bytes for bits: the one is no slip of the pen for the other. Where small and
+// capital letters do not tell which, both are.
+std::string unit_hint(const Family& family, std::string_view name, bool is_of_bits) {
+  const std::vector<std::string> spelt = units_spelt(family, name, is_of_bits);
+  if (spelt.size() == 1) return fmt::format("did you mean '{}'?", spelt.front());
+  if (spelt.size() > 1)
+    return fmt::format("did you mean '{}'? 'b' is a bit, and 'B' a byte", fmt::join(spelt, "' or '"));
   std::vector<std::string> names, likely;
   const auto has = [](std::string_view text, char letter) { return text.find(letter) != std::string_view::npos; };
   for (const Unit& unit : family.units) {
@@ -167,13 +191,15 @@ Parsed<std::int64_t> parse(const Family& family, std::string_view whole) {
   const auto number = take_decimal(text);
   if (!number) return {{}, fmt::format("'{}' is not {}", shown, family.what), wanted};
   text = trimmed(text);
+  if (std::string slip = hint_for_number(whole); !slip.empty() && text.find_first_of(",_'") == 0)
+    return {{}, fmt::format("'{}' is not {}", shown, family.what), std::move(slip)};
   if (text.empty() && find_unit(family, "") == nullptr) return {{}, fmt::format("'{}' has no unit", shown), wanted};
   const std::string name = with_short_bits(text);
   const Unit* unit = find_unit(family, name);
   if (unit == nullptr)
     return {{},
             fmt::format("'{}' is not {}: unknown unit '{}'", shown, family.what, printable(text, 20)),
-            unit_hint(family, name)};
+            unit_hint(family, name, name != text)};
   const auto value = scaled(*number, *unit);
   if (!value)
     return {{},
@@ -237,6 +263,38 @@ std::optional<double> ratio_of_units(std::string_view unit, std::string_view oth
   return std::nullopt;
 }
 
+std::string hint_for_number(std::string_view whole) {
+  constexpr std::string_view kSeparators = ",_'";
+  const std::string_view text = trimmed(whole);
+  const std::size_t end = text.find_first_not_of("0123456789.,_'");
+  const std::string_view number = text.substr(0, end);
+  const std::string behind(end == std::string_view::npos ? std::string_view() : text.substr(end));
+  const std::size_t first = number.find_first_of(kSeparators);
+  if (first == 0 || number.empty()) return {};
+  if (first == std::string_view::npos) {
+    const std::size_t point = number.find('.');
+    const bool is_whole = behind.empty() && point != std::string_view::npos && point > 0 && point + 1 < number.size() &&
+                          number.find_first_not_of('0', point + 1) == std::string_view::npos;
+    return is_whole ? fmt::format("write {}, without decimals", number.substr(0, point)) : std::string();
+  }
+  std::string digits;
+  std::size_t group = 3;  // digits since the last separator
+  bool is_grouped = first <= 3;
+  for (const char c : number.substr(0, number.find('.'))) {
+    const bool separates = kSeparators.find(c) != std::string_view::npos;
+    if (separates && digits.size() > first) is_grouped = is_grouped && group == 3;
+    if (!separates) digits += c;
+    group = separates ? 0 : group + 1;
+  }
+  is_grouped = is_grouped && group == 3;
+  const std::size_t point = number.find('.');
+  if (is_grouped)
+    return fmt::format("write {}{}{}, without separators", digits,
+                       point == std::string_view::npos ? std::string_view() : number.substr(point), behind);
+  if (number[first] != ',' || number.find_first_of(".,_'", first + 1) != std::string_view::npos) return {};
+  return fmt::format("write {}.{}{}, with a decimal point", number.substr(0, first), number.substr(first + 1), behind);
+}
+
 std::optional<std::int64_t> parse_whole_number(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -256,8 +314,10 @@ Parsed<double> parse_share(std::string_view whole) {
   double value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string_view unit = trimmed(text.substr(static_cast<std::size_t>(end - text.data())));
+  const std::string slip = hint_for_number(whole);
   if (code != std::errc{} || !std::isfinite(value) || (!unit.empty() && unit != "%"))
-    return {{}, fmt::format("'{}' is not a share", shown), "write a ratio such as '0.85' or '85 %'"};
+    return {
+        {}, fmt::format("'{}' is not a share", shown), slip.empty() ? "write a ratio such as '0.85' or '85 %'" : slip};
   if (value < 0)
     return {{}, fmt::format("'{}' is negative; a ratio must not be", shown), "write a ratio such as '0.85' or '85 %'"};
   return {unit == "%" ? value / 100 : value, {}, {}};

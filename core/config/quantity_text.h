@@ -60,6 +60,10 @@ std::string rounded(Bytes bytes);
 // Without trailing zeros: "240 GB/s", "31.5 GB/s".
 std::string rounded(Bandwidth bandwidth);
 
+// Hint at what to write in place of a number that is written otherwise than numbers are here: "1,000,000", "2,5", "2.0"
+// of a whole one. Empty where that is not the slip.
+std::string hint_for_number(std::string_view text);
+
 // Three digits and the unit of that power of 1,000: "48.2 GFLOP".
 std::string three_digits(double number, std::span<const char* const> units);
 // "8.03 B" of 8,030,261,248.

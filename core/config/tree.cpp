@@ -114,7 +114,8 @@ ConfigValue* step_into(ConfigValue& value, const std::string& part, const Locati
   }
   if (value.kind == ConfigValue::Kind::kNull) value.kind = ConfigValue::Kind::kMap;
   if (value.kind != ConfigValue::Kind::kMap) {
-    diagnostics.error(where, fmt::format("'{}' goes into a value that is {}", printable(part), kind_name(value.kind)));
+    diagnostics.error(where, fmt::format("'{}' goes into a value that is {}", printable(part), kind_name(value.kind)),
+                      "the key above it is a name or a number: set that as a map of keys, or leave it out");
     return nullptr;
   }
   value.entries.push_back({part, where, {}});
@@ -436,7 +437,13 @@ ConfigValue parse_option(std::string_view text, std::string_view origin, Diagnos
 
 std::string path_of_setting(std::string_view setting) {
   std::string_view path = setting.substr(0, setting.find('='));
+  const auto trim = [&path] {
+    while (path.ends_with(' ')) path.remove_suffix(1);
+  };
+  trim();
   if (path.ends_with('*')) path.remove_suffix(1);
+  trim();
+  while (path.starts_with(' ')) path.remove_prefix(1);
   return std::string(path);
 }
 
@@ -454,7 +461,9 @@ void apply_setting(ConfigValue& root, const std::string& setting, const ConfigFi
     diagnostics.error(where, "no value after '='");
     return;
   }
-  if (setting[equals - 1] == '*') return multiply_value(root, path, text, where, files, diagnostics, resolve);
+  const std::size_t last = setting.find_last_not_of(' ', equals - 1);
+  if (last != std::string::npos && setting[last] == '*')
+    return multiply_value(root, path, text, where, files, diagnostics, resolve);
   const std::size_t errors = diagnostics.error_count();
   ConfigValue parsed = parse_option(text, where.file, diagnostics);
   if (diagnostics.error_count() == errors) set_value(root, path, std::move(parsed), files, diagnostics, resolve);

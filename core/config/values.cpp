@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The values of keys: what they hold by their types, as text and back.
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -87,6 +89,12 @@ bool is_long_number(std::string_view text) {
   return text.size() > 18 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+std::string hint_for_whole_number(const std::string& text, Range range) {
+  const std::string slip = hint_for_number(text);
+  // "4,8" is a list that has no place here, if anything.
+  return slip.empty() || slip.ends_with("point") ? fmt::format("expected: {}", to_text(range)) : slip;
+}
+
 template <class>
 Parsed<std::int64_t> parse(const ConfigValue& value, const std::string& path, Range range) {
   const bool is_scalar = value.kind == ConfigValue::Kind::kScalar;
@@ -97,7 +105,7 @@ Parsed<std::int64_t> parse(const ConfigValue& value, const std::string& path, Ra
           fmt::format("{}: {} is {}", path,
                       is_scalar ? fmt::format("'{}'", printable(value.scalar, 40)) : kind_name(value.kind),
                       is_scalar && is_long_number(value.scalar) ? "too large" : "not a whole number"),
-          {}};
+          is_scalar ? hint_for_whole_number(value.scalar, range) : std::string()};
 }
 
 // --- one of some names
@@ -112,9 +120,29 @@ std::size_t harmless(const Names&) {
   return 0;
 }
 
-bool same_word(std::string_view a, std::string_view b) {
-  const auto plain = [](char c) { return c == '_' ? '-' : c; };
-  return std::ranges::equal(a, b, {}, plain, plain);
+// Words of other programs: numbers as PyTorch and Transformers call their types.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kOtherWords = {{{"bfloat16", "bf16"},
+                                                                                       {"float16", "fp16"},
+                                                                                       {"half", "fp16"},
+                                                                                       {"float32", "fp32"},
+                                                                                       {"float", "fp32"},
+                                                                                       {"float64", "fp64"},
+                                                                                       {"double", "fp64"},
+                                                                                       {"float8", "fp8"}}};
+
+// The name that a word stands for: as it is written, in another spelling (AllReduce, FP8), or by another word for it.
+std::optional<std::size_t> find_word(std::string_view word, const Names& names) {
+  const auto exact = std::ranges::find(names, word);
+  if (exact != names.end()) return static_cast<std::size_t>(exact - names.begin());
+  const auto spelt = [&](std::string_view wanted) -> std::optional<std::size_t> {
+    const auto is_it = [&](const std::string& name) { return plain_name(name) == wanted; };
+    if (std::ranges::count_if(names, is_it) != 1) return std::nullopt;
+    return static_cast<std::size_t>(std::ranges::find_if(names, is_it) - names.begin());
+  };
+  const std::string plain = plain_name(word);
+  if (const auto found = spelt(plain)) return found;
+  const auto* other = std::ranges::find(kOtherWords, plain, &std::pair<std::string_view, std::string_view>::first);
+  return other == kOtherWords.end() ? std::nullopt : spelt(other->second);
 }
 
 // Words with other digits are other things, not slips of the pen: fp4 is no fp64.
@@ -135,9 +163,7 @@ Parsed<std::size_t> parse(const ConfigValue& value, const std::string& path, con
   if (value.kind != ConfigValue::Kind::kScalar)
     return {
         {}, fmt::format("'{}' is {}; expected one of: {}", path, kind_name(value.kind), fmt::join(names, ", ")), {}};
-  const auto found =
-      std::ranges::find_if(names, [&](const std::string& name) { return same_word(name, value.scalar); });
-  if (found != names.end()) return {static_cast<std::size_t>(found - names.begin()), {}, {}};
+  if (const auto found = find_word(value.scalar, names)) return {*found, {}, {}};
   return {
       {}, fmt::format("{}: unknown value '{}'", path, printable(value.scalar, 60)), hint_of_word(value.scalar, names)};
 }

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -31,6 +32,21 @@ constexpr std::size_t kBuffer = std::size_t{1} << 20;
 constexpr mode_t kReadableByAll = 0666;  // less what the umask takes away
 // Bringing one file to the disk takes milliseconds; more than so many go together.
 constexpr std::size_t kBroughtAlone = 16;
+
+using Compression = std::unique_ptr<z_stream_s, void (*)(z_stream_s*)>;
+
+Compression start_compression() {
+  Compression stream(new z_stream{}, [](z_stream* ended) {
+    deflateEnd(ended);
+    delete ended;
+  });
+  constexpr int kGzipWindow = 15 + 16;  // the largest window, and gzip framing; zlib leaves time and name out of it
+  constexpr int kMemory = 8;            // zlib's default
+  const int status = deflateInit2(stream.get(), Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, kMemory, Z_DEFAULT_STRATEGY);
+  if (status == Z_MEM_ERROR) throw std::bad_alloc();
+  ORRERY_ASSERT(status == Z_OK);
+  return stream;
+}
 
 [[noreturn]] void refuse(const std::string& path, const char* what, int reason) {
   throw InputError({path}, std::string(what) + ": " + std::generic_category().message(reason));
@@ -89,7 +105,10 @@ void bring_to_disk(const std::string& file) {
 
 // POSIX files rather than streams, because streams lose the reason of a failure.
 OutputFile::OutputFile(std::string path, Durability durability)
-    : path_(std::move(path)), durability_(durability), target_(replaceable_file(path_).value_or("")) {
+    : path_(std::move(path)),
+      durability_(durability),
+      target_(replaceable_file(path_).value_or("")),
+      compression_(path_.ends_with(".gz") ? start_compression() : Compression(nullptr, [](z_stream*) {})) {
   if (is_input(path_)) throw InputError({path_}, "is read and would be written over", "write to another place");
   if (target_.empty())
     open_in_place();
@@ -137,6 +156,12 @@ void OutputFile::keep_permissions() const {
 
 void OutputFile::write(std::string_view bytes) {
   ORRERY_ASSERT(descriptor_ >= 0);
+  if (compression_) return compress(bytes, false);
+  put(bytes);
+}
+
+void OutputFile::put(std::string_view bytes) {
+  size_ += bytes.size();
   if (bytes.size() >= kBuffer) {
     flush(std::exchange(buffer_, {}));
     return flush(bytes);
@@ -158,6 +183,7 @@ void OutputFile::flush(std::string_view bytes) {
 }
 
 void OutputFile::finish(Durability durability) {
+  if (compression_) compress({}, true);
   flush(std::exchange(buffer_, {}));
   if (!partial_.empty() && durability == Durability::kDisk && ::fsync(descriptor_) != 0)
     fail("cannot be written", errno);
@@ -190,34 +216,23 @@ void OutputFile::close() {
 
 void OutputFile::fail(const char* what, int reason) const { refuse(path_, what, reason); }
 
-GzipWriter::GzipWriter(OutputFile& file)
-    : file_(file), stream_(new z_stream{}, [](z_stream* stream) {
-        deflateEnd(stream);
-        delete stream;
-      }) {
-  constexpr int kGzipWindow = 15 + 16;  // the largest window, and gzip framing; zlib leaves time and name out of it
-  constexpr int kMemory = 8;            // zlib's default
-  const int status = deflateInit2(stream_.get(), Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, kMemory, Z_DEFAULT_STRATEGY);
-  if (status == Z_MEM_ERROR) throw std::bad_alloc();
-  ORRERY_ASSERT(status == Z_OK);
-}
-
-void GzipWriter::compress(std::string_view text, bool ends) {
+void OutputFile::compress(std::string_view bytes, bool ends) {
   std::array<char, std::size_t{1} << 16> compressed;
   do {
-    const std::size_t offered = std::min<std::size_t>(text.size(), std::numeric_limits<uInt>::max());
-    stream_->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));  // zlib's interface; it only reads
-    stream_->avail_in = static_cast<uInt>(offered);
-    const bool is_last = ends && offered == text.size();
+    const std::size_t offered = std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max());
+    // zlib's interface takes what it only reads without const.
+    compression_->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    compression_->avail_in = static_cast<uInt>(offered);
+    const bool is_last = ends && offered == bytes.size();
     do {
-      stream_->next_out = reinterpret_cast<Bytef*>(compressed.data());
-      stream_->avail_out = static_cast<uInt>(compressed.size());
-      const int status = deflate(stream_.get(), is_last ? Z_FINISH : Z_NO_FLUSH);
+      compression_->next_out = reinterpret_cast<Bytef*>(compressed.data());
+      compression_->avail_out = static_cast<uInt>(compressed.size());
+      const int status = deflate(compression_.get(), is_last ? Z_FINISH : Z_NO_FLUSH);
       ORRERY_ASSERT(status != Z_STREAM_ERROR);
-      file_.write({compressed.data(), compressed.size() - stream_->avail_out});
-    } while (stream_->avail_out == 0);
-    text.remove_prefix(offered);
-  } while (!text.empty());
+      put({compressed.data(), compressed.size() - compression_->avail_out});
+    } while (compression_->avail_out == 0);
+    bytes.remove_prefix(offered);
+  } while (!bytes.empty());
 }
 
 void remove_partial_files(const std::string& folder) {

@@ -3,6 +3,9 @@
 // written under a name of its own in the same folder, `NAME.PROCESS-NUMBER.partial`, brought to the disk and renamed.
 // Whatever fails is an InputError that names the file and the system's reason; it leaves neither half of a file behind
 // nor a part of several files that belong together, and neither does a signal that ends the program.
+//
+// A file whose name ends with ".gz" is compressed as gzip(1) does it, whoever writes it; the same text gives the same
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +39,8 @@ class OutputFile {
   void write(std::string_view bytes);
   // The file is there, whole.
   void close();
+  // Bytes of the file itself; all of them once it is closed.
+  std::uint64_t size() const { return size_; }
 
  private:
   friend class OutputFiles;
@@ -43,6 +48,8 @@ class OutputFile {
   void open_beside(const std::string& target);
   void open_in_place();
   void keep_permissions() const;
+  void put(std::string_view bytes);
+  void compress(std::string_view bytes, bool ends);
   void flush(std::string_view bytes);
   // All is written, under the partial name if there is one.
   void finish(Durability durability);
@@ -58,24 +65,8 @@ class OutputFile {
   std::optional<Unfinished> unfinished_;
   int descriptor_ = -1;
   std::string buffer_;
-};
-
-// Compresses what is written to a file, as gzip(1) does. The same text gives the same bytes.
-class GzipWriter {
- public:
-  explicit GzipWriter(OutputFile& file);
-  GzipWriter(const GzipWriter&) = delete;
-  GzipWriter& operator=(const GzipWriter&) = delete;
-
-  void write(std::string_view text) { compress(text, false); }
-  // Without it the file is cut short.
-  void finish() { compress({}, true); }
-
- private:
-  void compress(std::string_view text, bool ends);
-
-  OutputFile& file_;
-  std::unique_ptr<z_stream_s, void (*)(z_stream_s*)> stream_;
+  std::uint64_t size_ = 0;
+  std::unique_ptr<z_stream_s, void (*)(z_stream_s*)> compression_;  // null: none
 };
 
 // The regular file that `path` leads to by links, whether it is there yet or not: it may be replaced as a whole.

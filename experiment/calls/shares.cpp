@@ -228,10 +228,6 @@ std::optional<UnevenShares> read_shares(Section& workload, const workload::CallO
   return UnevenShares{std::move(weights), *extremes, where};
 }
 
-std::string name_with_window(const collectives::Algorithm& algorithm) {
-  return fmt::format("{}{}", algorithm.name, algorithm.window ? fmt::format("{}", *algorithm.window) : "");
-}
-
 // Gives the all-to-all these sizes. Its algorithm is one for all ranks, which are one logical ring.
 void take_shares(const UnevenShares& shares, std::uint32_t ranks, const Location& named,
                  system::CollectiveOptions& options, Diagnostics& diagnostics) {
@@ -244,9 +240,9 @@ void take_shares(const UnevenShares& shares, std::uint32_t ranks, const Location
     return diagnostics.error(shares.where, "the algorithm of a file is for equal sizes", "leave the file out");
   std::vector<collectives::Algorithm>& algorithms = options.algorithms[kKind];
   if (algorithms.empty()) algorithms.push_back(*collectives::find_algorithm("direct"));
-  const std::string name = name_with_window(algorithms.front());
+  const std::string name = algorithms.front().full_name();
   for (const collectives::Algorithm& one : algorithms)
-    if (name_with_window(one) != name)
+    if (one.full_name() != name)
       return diagnostics.error(named, "an all-to-all of sizes that differ runs over all dimensions as one",
                                fmt::format("give every dimension the same, [{0}, {0}], or name one with --algo: direct, pairwise", name));
   try {

@@ -44,7 +44,4 @@ std::optional<UnevenShares> read_shares(Section& workload, const workload::CallO
 void take_shares(const UnevenShares& shares, std::uint32_t ranks, const Location& named,
                  system::CollectiveOptions& options, Diagnostics& diagnostics);
 
-// "direct4": an algorithm as `collectives.algorithms` has it, with its window.
-std::string name_with_window(const collectives::Algorithm& algorithm);
-
 }  // namespace orrery::experiment

@@ -167,6 +167,10 @@ class Shares {
     } else {
       add_peak(source.compute.precision, keys);
       add_of_cluster("device.memory.bandwidth", keys);
+      if (source.compute.efficiency)
+        ledger_.add_key(section_of(job) + ".chakra.compute.efficiency", keys);
+      else
+        add_roofline_shares(piece, source.compute.precision, keys);
     }
     ledger_.book(picoseconds(piece.time), keys);
   }
@@ -251,17 +255,28 @@ class Shares {
     return keys;
   }
 
-  // Shares of the peak that a product gets on the device, as OperatorModel takes them: a format's own, where it has
-  // one, in place of the common one.
-  void add_share(const PathPiece& piece, const workload::Gemm& gemm, Keys& keys) const {
-    const bool is_low = is_of_products_only(gemm.precision), is_wide = gemm.precision == Precision::kFp32;
-    const bool has_own = device_of(piece).compute.formats[static_cast<std::size_t>(gemm.precision)].has_value();
-    const std::string own = fmt::format("device.compute.{}", name_of(gemm.precision));
+  // Shares of the peak and of the memory's bandwidth that the roofline takes by default: system::roofline_shares().
+  void add_roofline_shares(const PathPiece& piece, Precision precision, Keys& keys) const {
+    add_of_cluster("device.compute.clock", keys);
+    add_main_loop(piece, precision, keys);
+    add_of_cluster("device.compute.memory", keys);
+  }
+
+  void add_main_loop(const PathPiece& piece, Precision precision, Keys& keys) const {
+    const bool is_low = is_of_products_only(precision), is_wide = precision == Precision::kFp32;
+    const bool has_own = device_of(piece).compute.formats[static_cast<std::size_t>(precision)].has_value();
+    const std::string own = fmt::format("device.compute.{}", name_of(precision));
     if (is_low || !has_own) add_of_cluster(is_wide ? "device.compute.fp32" : "device.compute.gemm", keys);
     if (has_own)
       add_of_cluster(own, keys);
     else if (is_low)
       add_of_cluster("device.compute.fp8", keys);
+  }
+
+  // Shares of the peak that a product gets on the device, as OperatorModel takes them: a format's own, where it has
+  // one, in place of the common one.
+  void add_share(const PathPiece& piece, const workload::Gemm& gemm, Keys& keys) const {
+    add_main_loop(piece, gemm.precision, keys);
     if (gemm.stage == workload::ProductStage::kInputGradient) add_of_cluster("device.compute.input_gradient", keys);
     if (gemm.stage == workload::ProductStage::kWeightGradient) add_of_cluster("device.compute.weight_gradient", keys);
   }

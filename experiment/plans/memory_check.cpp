@@ -48,8 +48,11 @@ class Advice {
     const workload::TrainingSpec& training = *experiment.jobs[job].workload.training;
     for (const Lever& lever : memory_levers()) edits_.push_back(lever.edits({training, widest}));
     if (experiment.jobs.size() > 1) return;
-    others_ = fmt::format("; `orrery search {}` looks for a plan with other degrees of parallelism",
-                          printable(experiment.file, 200));
+    const bool is_point =
+        experiment.files != nullptr && experiment.files->peek(experiment.file).find("vary") != nullptr;
+    if (!is_point)  // of a sweep, which is no experiment that a search takes
+      others_ = fmt::format("; `orrery search {}` looks for a plan with other degrees of parallelism",
+                            printable(experiment.file, 200));
     if (training.parallel.ranks() <= fabric.device_count()) bounds_.emplace(experiment);
   }
 

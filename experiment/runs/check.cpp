@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,9 +16,12 @@
 #include "core/config/quantity_text.h"
 #include "experiment/evidence/figures.h"
 #include "experiment/experiment.h"
+#include "experiment/files/file_kinds.h"
 #include "experiment/job.h"
 #include "experiment/recorded_run.h"
+#include "experiment/several_jobs.h"
 #include "network/config/cluster.h"
+#include "network/fabric/caps.h"
 #include "network/fabric/link_type.h"
 #include "workload/training/spec/model.h"
 #include "workload/training/spec/software.h"
@@ -25,43 +29,32 @@
 namespace orrery::experiment {
 namespace {
 
-// A kind of file that is a part of an experiment.
+// A kind of file that is a part of an experiment, by its name in part_kind().
 struct PartKind {
   std::string_view name;
-  std::vector<std::string_view> keys;  // that tell
-  std::string_view place;              // the key of an experiment that it is read as; empty: by itself
-  void (*read)(Section& section);      // the section is the file, or the experiment with nothing but that key
+  std::string_view place;          // the key of an experiment that it is read as; empty: by itself
+  void (*read)(Section& section);  // the section is the file, or the experiment with nothing but that key
 };
 
 void read_as_cluster(Section& experiment) { network::read_cluster(experiment, unused_cluster_parts()); }
 
-// The first kind with one of its keys is it; what has none of them is an experiment, too.
-constexpr std::array<std::string_view, 4> kExperimentKeys = {"workload", "jobs", "cluster", "collectives"};
 const std::array<PartKind, 11> kPartKinds = {{
-    {"cluster", {"dims", "node", "scale_out"}, "cluster", read_as_cluster},
-    {"node", {"devices", "nics", "fabric"}, "cluster.node", read_as_cluster},
-    {"device", {"peak", "memory", "streaming_multiprocessors"}, "", [](Section& s) { system::read_device(s); }},
-    {"library", {"ll_cap", "hop", "chunk"}, "", [](Section& s) { collectives::read_nccl_constants(s); }},
-    {"model",
-     {"hidden", "tables", "convolutions", "recurrent", "evoformer", "model_type"},
-     "",
-     [](Section& s) { workload::read_model(s); }},
-    {"optimizer", {"moments", "masters"}, "", [](Section& s) { workload::read_optimizer(s); }},
-    {"recipe", {"operand", "copies", "products_in_bf16"}, "", [](Section& s) { workload::read_recipe(s); }},
-    {"software", {"rates", "attention", "optimizer"}, "", [](Section& s) { workload::read_software(s); }},
-    {"dispatch library", {"exchange", "processor_rate"}, "", [](Section& s) { read_dispatch(s); }},
-    {"network", {"kind", "stack"}, "", [](Section& s) { network::read_network(s); }},
-    {"link", {"bandwidth", "efficiency"}, "", [](Section& s) { network::read_link_type(s); }},
+    {"cluster", "cluster", read_as_cluster},
+    {"node", "cluster.node", read_as_cluster},
+    {"device", "", [](Section& s) { system::read_device(s); }},
+    {"library", "", [](Section& s) { collectives::read_nccl_constants(s); }},
+    {"model", "", [](Section& s) { workload::read_model(s); }},
+    {"optimizer", "", [](Section& s) { workload::read_optimizer(s); }},
+    {"recipe", "", [](Section& s) { workload::read_recipe(s); }},
+    {"software", "", [](Section& s) { workload::read_software(s); }},
+    {"dispatch library", "", [](Section& s) { read_dispatch(s); }},
+    {"network", "", [](Section& s) { network::read_network(s); }},
+    {"link", "", [](Section& s) { network::read_link_type(s); }},
 }};
-
-bool has_one_of(const ConfigValue& root, std::span<const std::string_view> keys) {
-  return std::ranges::any_of(keys, [&](std::string_view key) { return root.find(key) != nullptr; });
-}
 
 // Null for an experiment and for what is nothing known.
 const PartKind* part_kind_of(const ConfigValue& root) {
-  if (has_one_of(root, kExperimentKeys)) return nullptr;
-  const auto found = std::ranges::find_if(kPartKinds, [&](const PartKind& k) { return has_one_of(root, k.keys); });
+  const auto found = std::ranges::find(kPartKinds, part_kind(root), &PartKind::name);
   return found == kPartKinds.end() ? nullptr : &*found;
 }
 
@@ -72,11 +65,40 @@ ConfigValue in_map(std::string key, ConfigValue value) {
   return map;
 }
 
+// Links that are never full, if no warning has told of them.
+std::vector<std::string> notes_on(const network::Fabric& fabric, const Diagnostics& told) {
+  std::vector<std::string> notes;
+  for (const network::CappedClass& links : network::capped_links(fabric, [](const std::string&) { return true; })) {
+    const std::string text = capped_text(links, fabric);
+    if (std::ranges::find(told.problems(), text, &Problem::message) != told.problems().end()) continue;
+    const std::string& by = fabric.link_keys()[links.cap.by];
+    notes.push_back(by.empty() ? text : fmt::format("{} ('{}')", text, by));
+  }
+  return notes;
+}
+
+// The same of a cluster that is read once more, as two nodes if it has one, which nothing leaves.
+std::vector<std::string> notes_on_cluster(ConfigValue root, const ConfigFiles& files, const Diagnostics& told) {
+  for (const char* nodes : {"", "cluster.nodes=2"}) {
+    Diagnostics ignored;
+    ConfigValue again = root;
+    if (*nodes != 0) apply_setting(again, nodes, files, ignored);
+    ConfigContext context(files, ignored);
+    std::optional<network::Fabric> fabric;
+    read_config(again, context, [&](Section& s) { fabric = network::read_cluster(s, unused_cluster_parts()); });
+    if (!fabric || !fabric->is_of_nodes()) return {};
+    if (*nodes != 0 || fabric->device_count() > fabric->dimensions().front().size) return notes_on(*fabric, told);
+  }
+  return {};
+}
+
 CheckedConfig check_experiment(const std::string& file, const std::vector<std::string>& settings,
                                const ConfigFiles& files, Diagnostics& diagnostics) {
   const Experiment experiment = load_experiment(file, settings, files, diagnostics);
   check_memory(experiment, false, diagnostics);
-  const ExperimentJob loaded = load_experiment_job(experiment, diagnostics);
+  std::vector<ExperimentJob> parts = load_experiment_jobs(experiment, diagnostics);
+  const std::vector<system::ComputeOptions> compute = simulation_options(experiment, parts).compute_by_graph;
+  const ExperimentJob loaded = together(experiment, parts);
   const workload::Job& job = loaded.job;
   system::check_perturbed_ranks(experiment.simulation.perturbation, static_cast<std::uint32_t>(job.ranks.size()));
   check_order(job, workload::match(job), experiment.nccl ? send_buffer_of(experiment.nccl->constants()) : Bytes::max());
@@ -88,14 +110,16 @@ CheckedConfig check_experiment(const std::string& file, const std::vector<std::s
     if (training) jobs += model_text(training->model) + ", ";
     if (one.workload.call) jobs += call_text(*one.workload.call) + ", ";
   }
+  const std::string roofline = report::roofline_text(roofline_figures(experiment, loaded, compute));
   const bool is_generated =
       std::ranges::any_of(experiment.jobs, [](const JobSource& one) { return one.workload.training.has_value(); });
   return {is_result(file, files) ? "result" : "experiment",
           {},
           is_generated ? find_assumptions(experiment.resolved, experiment.idle_keys, file, files)
                        : std::vector<report::EvidenceFigure>{},
-          fmt::format("{}{} on {}", jobs, counted(job.ranks.size(), "rank"),
-                      counted(experiment.fabric.device_count(), "device"))};
+          fmt::format("{}{} on {}{}{}", jobs, counted(job.ranks.size(), "rank"),
+                      counted(experiment.fabric.device_count(), "device"), roofline.empty() ? "" : "; ", roofline),
+          notes_on(experiment.fabric, diagnostics)};
 }
 
 // The keys below `value` that no file has; `path` leads to it.
@@ -120,7 +144,7 @@ bool is_configuration(const std::string& file, const ConfigFiles& files) {
   if (!may_be_configuration(file)) return false;
   if (!may_be_trace(file)) return true;
   const ConfigValue root = files.peek(file);
-  return has_one_of(root, kExperimentKeys) || is_document(root) || part_kind_of(root) != nullptr;
+  return is_experiment(root) || is_document(root) || part_kind_of(root) != nullptr;
 }
 
 CheckedConfig check_config(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files,
@@ -133,10 +157,12 @@ CheckedConfig check_config(const std::string& file, const std::vector<std::strin
   for (const std::string& setting : settings) apply_setting(root, setting, files, diagnostics);
   std::vector<std::string> keys = kind->place.empty() ? std::vector<std::string>{} : split_key_path(kind->place);
   for (auto key = keys.rbegin(); key != keys.rend(); ++key) root = in_map(*key, std::move(root));
+  const ConfigValue as_written = root;
   ConfigContext context(files, diagnostics);
   context.set_own_file(file);
   read_config(root, context, kind->read);
   CheckedConfig checked{kind->name, {}};
+  if (kind->read == read_as_cluster) checked.notes = notes_on_cluster(as_written, files, diagnostics);
   const ConfigValue* part = &root;
   for (const std::string& key : keys) part = &part->find(key)->value;
   add_defaults(*part, {}, checked.defaults);

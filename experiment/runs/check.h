@@ -27,7 +27,8 @@ struct CheckedConfig {
   std::string_view kind;                              // "experiment", "cluster", ...: told by the keys
   std::vector<DefaultedKey> defaults;                 // of a part of an experiment
   std::vector<report::EvidenceFigure> assumptions{};  // of an experiment with a job of a model: find_assumptions()
-  std::string job{};  // of an experiment: "gpt3-13b of 12.9 B parameters, 16 ranks on 16 devices"
+  std::string job{};                 // of an experiment: "gpt3-13b of 12.9 B parameters, 16 ranks on 16 devices"
+  std::vector<std::string> notes{};  // on links that can never be full, which no warning tells
 };
 
 // True if `file` is a configuration rather than a trace: by its ending, or, for .json, by its keys.

@@ -47,6 +47,7 @@ struct Wanted {
   bool path = false;
   bool slack = false;
   std::optional<report::RankChoice> link_rates{};
+  std::span<const report::RankChoice> told{};  // in full
 };
 
 std::optional<report::Slack> find_slack(const workload::Job& job, const workload::Matching& matching,
@@ -62,7 +63,7 @@ report::CriticalPath find_path(const Experiment& experiment, const ExperimentJob
                                const report::OperationLog& log, report::PathLinks& links, report::Result& result) {
   const system::Perturbation perturbation =
       system::by_rank(experiment.simulation.perturbation, experiment.fabric, whole.placement);
-  report::CriticalPath path = report::critical_path(whole.job, log, totals.acting, result, &links);
+  report::CriticalPath path = report::critical_path(whole.job, log, totals.acting, result, {.links = &links});
   result.path = path.parts;
   result.culprits = report::find_culprits(
       path, result, {whole.job, experiment.fabric, whole.placement, perturbation, usage, log, totals.acting});
@@ -93,6 +94,24 @@ std::vector<report::RankLinkRates> find_link_rates(const workload::Job& job, con
   if (ranks.size() > report::kMostTimelineRanks) ranks.resize(report::kMostTimelineRanks);
   return report::link_rates(job, log, totals.acting, ranks, totals.finish,
                             kMostLinkRates / std::max<std::size_t>(ranks.size(), 1), links);
+}
+
+// Peak of each rank's device, in the precision that FLOPs of its program are counted in.
+std::vector<std::optional<FlopRate>> peaks_of(const Experiment& experiment, const ExperimentJob& whole,
+                                              std::span<const system::ComputeOptions> compute) {
+  std::vector<std::optional<FlopRate>> peaks;
+  for (std::size_t rank = 0; rank < whole.job.ranks.size(); ++rank)
+    peaks.push_back(experiment.device_of(whole.placement[rank]).peak(compute[whole.job.ranks[rank].graph].precision));
+  return peaks;
+}
+
+report::MachineFacts find_machine_facts(const ExperimentJob& whole, const report::Result& result,
+                                        std::span<const report::RankChoice> told,
+                                        std::vector<std::optional<FlopRate>> peaks, report::PathLinks& links) {
+  std::vector<report::ChosenRank> ranks;
+  for (const report::RankChoice& choice : told)
+    std::ranges::copy(report::chosen_ranks(choice, result.class_of_rank), std::back_inserter(ranks));
+  return {whole.job, ranks, links, std::move(peaks)};
 }
 
 report::CallFigures figures_of(const CallSource& call, Time finish) {
@@ -128,6 +147,32 @@ void describe(const Experiment& experiment, report::Result& result) {
   if (experiment.nccl) result.library = experiment.nccl->name();
 }
 
+struct Simulated {
+  const Experiment& experiment;
+  const std::vector<ExperimentJob>& jobs;
+  const ExperimentJob& whole;
+  const system::SimulationTotals& totals;
+  const report::OperationLog& log;
+};
+
+// Adds figures of training, of a collective or of a product; of several jobs what each is and takes alone.
+template <class Progress>
+void add_figures(const Simulated& run, const Progress& progress, report::Result& result) {
+  const JobSource& only = run.experiment.jobs.front();
+  if (run.jobs.size() > 1) {
+    add_jobs(run.experiment, run.jobs, run.whole.job, run.totals, run.log, result, progress);
+  } else if (run.whole.training) {
+    result.iterations = run.whole.training->iterations;
+    result.training = figures_of(run.experiment, only.workload, run.whole,
+                                 run.totals.finish.time_since_epoch() - result.initial, run.totals, run.log);
+  } else if (const std::optional<CallSource>& call = only.workload.call) {
+    if (call->product)
+      result.product = figures_of(run.experiment, *call->product, run.whole.placement, run.totals.finish);
+    else
+      result.call = figures_of(*call, run.totals.finish);
+  }
+}
+
 // Throws NotRepeatable where `loops` have to be written out to be exact.
 Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::Loops loops, Diagnostics& diagnostics,
                  Clock::time_point started, const RunProgress& progress) {
@@ -155,37 +200,34 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
   warn_after_run(experiment, simulation.plans(), diagnostics);
   // 3. Report.
   report::Result result = report::make_result(whole.job, experiment.fabric, simulation, totals, log);
-  if (jobs.size() > 1) {
-    add_jobs(experiment, jobs, whole.job, totals, log, result, show("simulating each job alone"));
-  } else if (whole.training) {
-    result.iterations = whole.training->iterations;
-    result.training = figures_of(experiment, experiment.jobs.front().workload, whole,
-                                 totals.finish.time_since_epoch() - result.initial, totals, log);
-  } else if (const std::optional<CallSource>& call = experiment.jobs.front().workload.call) {
-    if (call->product)
-      result.product = figures_of(experiment, *call->product, whole.placement, totals.finish);
-    else
-      result.call = figures_of(*call, totals.finish);
-  }
+  warn_of_unused_links(experiment, result.links, diagnostics);
+  add_figures({experiment, jobs, whole, totals, log}, show("simulating each job alone"), result);
   report::CriticalPath path;
   std::vector<report::RankLinkRates> rates;
-  if (wanted.path || wanted.link_rates) {
+  report::MachineFacts machine;
+  if (wanted.path || wanted.link_rates || !wanted.told.empty()) {
     const std::vector<network::LinkUsage> usage = simulation.link_usage();
     report::PathLinks links(experiment.fabric, simulation.plans(), matching, usage, whole.placement);
     if (wanted.path) {
       path = find_path(experiment, whole, usage, totals, log, links, result);
       result.evidence = find_evidence(experiment, whole, programs_of(experiment, jobs, whole), path, links);
     }
+    if (!wanted.told.empty())
+      machine =
+          find_machine_facts(whole, result, wanted.told, peaks_of(experiment, whole, options.compute_by_graph), links);
     if (wanted.link_rates) rates = find_link_rates(job, totals, log, result, *wanted.link_rates, links);
   }
+  if (!wanted.path)
+    result.path = report::critical_path(whole.job, log, totals.acting, result, {.matching = &matching}).parts;
   std::optional<report::Slack> slack = wanted.slack ? find_slack(job, matching, totals, log) : std::nullopt;
   result.computes_as_measured = computes_as_measured;
+  result.roofline = roofline_figures(experiment, whole, options.compute_by_graph);
   describe(experiment, result);
   result.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   result.wall_seconds = std::chrono::duration<double>(Clock::now() - started).count();
   result.peak_rss_bytes = peak_memory();
-  return {std::move(result), std::move(whole.job), std::move(whole.training), std::move(log),
-          totals.acting,     std::move(path),      std::move(slack),          std::move(rates)};
+  return {std::move(result), std::move(whole.job), std::move(whole.training), std::move(log),    totals.acting,
+          std::move(path),   std::move(slack),     std::move(rates),          std::move(machine)};
 }
 
 // Loops are tried as such where nothing tells their iterations apart from the start. Where something does on the way,
@@ -245,9 +287,10 @@ Run run_experiment(const RunRequest& request, const ConfigFiles& files, const Ru
   if (request.when_read) request.when_read(experiment);
   experiment.simulation.fast_forward = request.fast_forward;
   try {
-    return simulate_experiment(experiment, request.allow_oom,
-                               {request.ranks, request.finds_path, request.finds_slack, request.link_rates_of},
-                               diagnostics, started, progress);
+    return simulate_experiment(
+        experiment, request.allow_oom,
+        {request.ranks, request.finds_path, request.finds_slack, request.link_rates_of, request.tells_of}, diagnostics,
+        started, progress);
   } catch (const InputError& error) {
     throw with_warnings(error, diagnostics, request.file);
   } catch (const StuckError&) {

@@ -14,6 +14,7 @@
 #include "experiment/experiment.h"
 #include "report/critical_path.h"
 #include "report/operation_log.h"
+#include "report/operations/machine_facts.h"
 #include "report/rank_choice.h"
 #include "report/result.h"
 #include "report/slack.h"
@@ -29,9 +30,10 @@ struct Run {
   std::optional<workload::TrainingFacts> training;  // of a generated job
   report::OperationLog log;
   std::vector<RankId> acting;                     // by rank: whose operations the log has for it
-  report::CriticalPath path;                      // if it was asked for
+  report::CriticalPath path;                      // with links and operations, if it was asked for
   std::optional<report::Slack> slack;             // likewise, unless there are more operations than are looked at
   std::vector<report::RankLinkRates> link_rates;  // if it was asked for
+  report::MachineFacts machine;                   // of operations of the ranks that were asked for
 };
 
 // Called with the current activity and its progress.
@@ -45,9 +47,10 @@ struct RunRequest {
   std::vector<report::RankChoice> ranks{};  // what will be written; refused before the simulation
   std::function<void(const Experiment&)> when_read{};
   std::function<void(std::span<const Problem>)> when_stuck{};  // told what was warned of, which may be why
-  bool finds_path = false;                                     // the critical path, and what holds the job up
+  bool finds_path = false;                                     // all of the critical path, what holds the job up
   bool finds_slack = false;                                    // of all operations
   std::optional<report::RankChoice> link_rates_of{};           // of the first that a timeline shows
+  std::vector<report::RankChoice> tells_of{};                  // ranks whose operations will be told in full
 };
 
 // Refuses, without a simulation, what is wrong with the configuration, a job that does not fit the devices' memory, and

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "core/config/chosen_file.h"
+#include "core/config/price.h"
 #include "core/config/quantity_text.h"
 #include "network/fabric/caps.h"
 #include "network/fabric/cluster.h"
@@ -272,7 +274,9 @@ void read_prices(Section& cluster, Prices& prices) {
               "transceivers), as `cluster show` names them, which adds them up. Example: `prices: {nic: {each: 1500}}`",
               [&](const ConfigEntry& entry, Section& section) {
                 KindPrice price{entry.key, 0};
-                section.needs("each", price.each, "price of each of the kind, in any currency");
+                std::string each;
+                section.needs("each", each, "price of each of the kind, in any currency. Example: `$1500`");
+                if (!each.empty()) price.each = price_of(section, "each", each, PriceOf::kOnce).value_or(0);
                 section.note("source", "sources of the figures, for people");
                 prices.of_kind.push_back(std::move(price));
                 prices.where.push_back(entry.where);
@@ -342,24 +346,45 @@ std::string left_problem(const Fabric& fabric) {
   return {};
 }
 
-// Says so where a user gives links more than can come to them: a NIC faster than its slot.
+// Choice of what links carry, or of how many share what comes to them.
+struct ChosenLinks {
+  std::string key;
+  Location where;
+  bool is_own = false;  // by a setting or the file that was named
+};
+
+bool is_of_nics(std::string_view key) { return key.ends_with("nics.bandwidth"); }
+
+// Choice that a user made; nothing if nobody did.
+std::optional<ChosenLinks> choice_of(Section& experiment, const std::string& key) {
+  const ConfigContext& context = experiment.context();
+  const std::string count = key.substr(0, std::min(key.rfind('.'), key.size())) + ".count";
+  if (!experiment.given(key)) return std::nullopt;
+  if (context.is_own(experiment.where_below(key))) return ChosenLinks{key, experiment.where_below(key), true};
+  if (is_of_nics(key) && experiment.given(count) && is_setting(experiment.where_below(count)))
+    return ChosenLinks{count, experiment.where_below(count), true};
+  if (experiment.value("resolved") == nullptr && is_chosen_file(experiment.where_below(key).file, context.files()))
+    return ChosenLinks{key, experiment.where_below(key)};
+  return std::nullopt;
+}
+
+// True of links that nobody is sold: NICs whose slots carry less by their names. A slot that carries more than its NIC,
+// and a NIC that the host's threads slow, are as usual.
+bool is_odd(const CappedClass& links, const std::string& key, const std::string& by) {
+  return is_of_nics(key) && by.ends_with("nics.host_bandwidth") && links.cap.is_by_name();
+}
+
+// Says so where a user gives links more than can come to them: a NIC faster than its slot, or two of them behind one.
+// In a file that the named one names, of odd links alone.
 void warn_of_capped_links(Section& experiment, const Fabric& fabric) {
-  std::vector<std::string> told;
-  for (std::size_t link_class = 0; link_class < fabric.link_classes().size(); ++link_class) {
-    const std::string& key = fabric.link_keys()[link_class];
-    const Location where = experiment.where_below(key);
-    if (!experiment.given(key) || !experiment.context().is_own(where) || std::ranges::find(told, key) != told.end())
-      continue;
-    const std::optional<LinkCap> cap = cap_of(fabric, link_class);
-    if (!cap || cap->together >= cap->least) continue;
-    told.push_back(key);
-    const std::string& by = fabric.link_keys()[cap->by];
+  const auto is_chosen = [&](const std::string& key) { return choice_of(experiment, key).has_value(); };
+  for (const CappedClass& links : capped_links(fabric, is_chosen)) {
+    const std::optional<ChosenLinks> chosen = choice_of(experiment, fabric.link_keys()[links.link_class]);
+    const std::string& by = fabric.link_keys()[links.cap.by];
+    if (!chosen->is_own && !is_odd(links, chosen->key, by)) continue;
     experiment.context().diagnostics().warning(
-        where,
-        fmt::format("links '{}' of {} are faster than what comes to them: all of it crosses '{}', {}",
-                    fabric.link_classes()[link_class], rounded(cap->least), fabric.link_classes()[cap->by],
-                    rounded(cap->together)),
-        by.empty() ? std::string() : fmt::format("'{}' sets those: change it with '{}'", by, key));
+        chosen->where, capped_text(links, fabric),
+        by.empty() ? std::string() : fmt::format("'{}' sets those: change it with '{}'", by, chosen->key));
   }
 }
 

@@ -6,6 +6,9 @@
 #include <set>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "core/config/quantity_text.h"
 #include "core/error.h"
 
 namespace orrery::network {
@@ -61,15 +64,27 @@ std::map<LinkId, Crossing> crossings_of(const Fabric& fabric, std::size_t link_c
   return crossings;
 }
 
+// Bandwidth that links bring together.
+struct Brought {
+  Bandwidth real{1};
+  Bandwidth nominal{1};
+};
+
 // Most that links of a class bring to the link; nothing where routes go without them.
-std::optional<Bandwidth> brought_by(const Fabric& fabric, const Crossing& crossing, std::size_t by, std::size_t most) {
+std::optional<Brought> brought_by(const Fabric& fabric, const Crossing& crossing, std::size_t by, std::size_t most) {
   const auto routes = crossing.routes_of.find(by);
   if (routes == crossing.routes_of.end() || routes->second != crossing.routes) return std::nullopt;
   const std::set<LinkId>& links = crossing.links_of.at(by);
   if (links.size() > most) return std::nullopt;
-  Int128 together = 0;
-  for (const LinkId link : links) together += fabric.link(link).bandwidth.count();
-  return Bandwidth(static_cast<std::int64_t>(std::min<Int128>(together, Bandwidth::max().count())));
+  Int128 real = 0, nominal = 0;
+  for (const LinkId link : links) {
+    real += fabric.link(link).bandwidth.count();
+    nominal += fabric.link(link).nominal.count();
+  }
+  const auto limited = [](Int128 rate) {
+    return Bandwidth(static_cast<std::int64_t>(std::min<Int128>(rate, Bandwidth::max().count())));
+  };
+  return Brought{limited(real), limited(nominal)};
 }
 
 }  // namespace
@@ -82,18 +97,41 @@ std::optional<LinkCap> cap_of(const Fabric& fabric, std::size_t link_class) {
   if (crossings.empty()) return std::nullopt;
   std::optional<LinkCap> cap;
   for (std::size_t by = 0; by < fabric.link_classes().size(); ++by) {
-    LinkCap of_class{by, Bandwidth(1), Bandwidth::max()};
+    LinkCap of_class{by, Bandwidth(1), Bandwidth::max(), Bandwidth(1), Bandwidth::max()};
     bool is_cap = true;
     for (const auto& [link, crossing] : crossings) {
-      const std::optional<Bandwidth> brought = brought_by(fabric, crossing, by, most);
+      const std::optional<Brought> brought = brought_by(fabric, crossing, by, most);
       is_cap = is_cap && brought && (is_whole || !fabric.joins_switches(link));
       if (!is_cap) break;
-      of_class.together = std::max(of_class.together, *brought);
+      of_class.together = std::max(of_class.together, brought->real);
+      of_class.nominal_together = std::max(of_class.nominal_together, brought->nominal);
       of_class.least = std::min(of_class.least, fabric.link(link).bandwidth);
+      of_class.nominal_least = std::min(of_class.nominal_least, fabric.link(link).nominal);
     }
     if (is_cap && (!cap || of_class.together < cap->together)) cap = of_class;
   }
   return cap;
+}
+
+std::vector<CappedClass> capped_links(const Fabric& fabric, const std::function<bool(const std::string& key)>& wanted) {
+  std::vector<CappedClass> capped;
+  const auto is_told = [&](const std::string& key) {
+    return std::ranges::any_of(capped,
+                               [&](const CappedClass& one) { return fabric.link_keys()[one.link_class] == key; });
+  };
+  for (std::size_t link_class = 0; link_class < fabric.link_classes().size(); ++link_class) {
+    const std::string& key = fabric.link_keys()[link_class];
+    if (key.empty() || is_told(key) || !wanted(key)) continue;
+    const std::optional<LinkCap> cap = cap_of(fabric, link_class);
+    if (cap && cap->together < cap->least) capped.push_back({link_class, *cap});
+  }
+  return capped;
+}
+
+std::string capped_text(const CappedClass& links, const Fabric& fabric) {
+  return fmt::format("links '{}' of {} are faster than what comes to them: all of it crosses '{}', {}",
+                     fabric.link_classes()[links.link_class], rounded(links.cap.least),
+                     fabric.link_classes()[links.cap.by], rounded(links.cap.together));
 }
 
 }  // namespace orrery::network

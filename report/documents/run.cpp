@@ -241,6 +241,12 @@ Document result_document() {
        {maybe(
            {kMap, "collective", "of a job that is one collective", {{kText, "operation", ""}, {kWhole, "bytes", ""}}})},
        maybe(figure_keys(FigureGroup::kCall)),
+       {maybe({kList,
+               "roofline",
+               "of traces computed by their FLOPs and bytes: one entry for each type of device",
+               {{kText, "device", ""},
+                {kNumber, "peak_share", "share of the peak that they reach"},
+                {kNumber, "memory_share", "share of the memory's bandwidth"}}})},
        {maybe({kMap,
                "product",
                "of a job that is one matrix product",

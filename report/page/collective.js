@@ -2,8 +2,7 @@
 // The page of `collective`.
 "use strict";
 
-page.kinds.collective = function collective({document: {tables}}) {
-  const first = tables[0].document;
+page.kinds.collective = function collective({document: {tables}, pictures = []}) {
   add(page.root, "h1", document.title);
   add(page.root, "p", tables.map((one) => `${one.name}: ${one.document.ranks} ranks`).join("; "));
   cards(tables.slice(0, 8).map((one) => {
@@ -11,21 +10,7 @@ page.kinds.collective = function collective({document: {tables}}) {
     const best = rows.reduce((a, b) => ((b.busbw_GBps ?? 0) > (a.busbw_GBps ?? 0) ? b : a));
     return [one.name, `${(best.busbw_GBps ?? 0).toFixed(1)} GB/s`, `bus bandwidth at ${bytesText(best.bytes)}, bound by ${best.bound}`];
   }));
-  const size = {title: "size", text: bytesText, log: true, base: 2};
-  const series = (key, factor, text) => tables.slice(0, 8).map(({name, document: {rows}}) => ({
-    name, joined: true,
-    points: rows.map((row) => ({
-      x: row.bytes, y: row[key] * factor,
-      title: `${name}, ${bytesText(row.bytes)}: ${text(row[key] * factor)}, ${row.algorithm} ${row.protocol}, bound by ${row.bound}`}))
-  }));
-  chart(section("Time over size"), {
-    about: `Time of ${first.op} over size`, x: size, y: {title: "time", text: timeText, log: true},
-    series: series("time_us", 1e-6, timeText)
-  });
-  chart(section("Bus bandwidth over size"), {
-    about: `Bus bandwidth of ${first.op} over size`, x: size, y: {title: "bus bandwidth", text: bandwidthText, zero: true},
-    series: series("busbw_GBps", 1e9, bandwidthText)
-  });
+  for (const drawn of pictures) drawnPicture(section(drawn.heading), drawn);
   for (const {name, document: {rows, intervals = []}} of tables)
     table(
         section(tables.length > 1 ? `Numbers: ${name}` : "Numbers"),

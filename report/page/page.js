@@ -21,9 +21,15 @@ const STYLES = {
   expert: ["#d55e00", "x"],
   context: ["#b8a900", "-"],
   embedding: ["#7b6fd0", "dots"],
-  bubble: ["#c9ced6", "/"],
-  wait: ["#c9ced6", "dots"],
-  idle: ["#e6e9ed", "none"],
+  forward: ["#76a6d6", "none"],
+  backward: ["#822a0a", "/"],
+  "weight gradient": ["#f2dd88", "dots"],
+  bubble: ["var(--bubble)", "/"],
+  "stage wait": ["var(--bubble)", "/"],
+  wait: ["var(--bubble)", "dots"],
+  idle: ["var(--idle)", "none"],
+  slowed: ["#b0706b", "\\"],
+  "slowed by communication": ["#b0706b", "\\"],
   more: ["#d55e00", "none"],
   less: ["#009e73", "/"],
 };
@@ -44,6 +50,7 @@ const PATHS = {
   x: "M0,0 L8,8 M8,0 L0,8",
   dots: "M3,3 h2 v2 h-2 z"
 };
+const PATTERN_INK = "#0006", PATTERN_WIDTH = 1.2;  // of the signs of kinds, in all pictures
 const patterns = new Map();
 
 // The fill of a kind in pictures; its pattern is made when it is first asked for.
@@ -60,15 +67,23 @@ function fillOf(kind) {
     const tile = page.defs.append("pattern").attr({id, width: 8, height: 8, patternUnits: "userSpaceOnUse"});
     tile.append("rect").attr({width: 8, height: 8, fill: colour});
     if (pattern !== "none")
-      tile.append("path").attr({d: PATHS[pattern], stroke: "#0008", fill: "none", "stroke-width": 1.2});
+      tile.append("path").attr({d: PATHS[pattern], stroke: PATTERN_INK, fill: "none", "stroke-width": PATTERN_WIDTH});
     patterns.set(kind, `url(#${id})`);
   }
   return patterns.get(kind);
 }
 
+// Text in which paths and keys may break behind their parts, and no per cent sign stands alone on a line.
+function fluent(text) {
+  const pieces = String(text).replace(/ %/g, "\u00a0%").split(/(?<=[/\\](?=\w{3})|[._](?=[a-z]{2}))/);
+  return pieces.flatMap((piece, i) => (i ? [document.createElement("wbr"), piece] : [piece]));
+}
+
+const FLUENT = ["h1", "h2", "p", "div"];
+
 function add(parent, tag, text, className) {
   const element = document.createElement(tag);
-  if (text !== undefined) element.textContent = text;
+  if (text !== undefined) element.append(...(FLUENT.includes(tag) ? fluent(text) : [text]));
   if (className) element.className = className;
   parent.append(element);
   return element;
@@ -81,13 +96,6 @@ function section(title, about) {
   element.setAttribute("aria-labelledby", id);
   if (about) add(element, "p", about);
   return element;
-}
-
-function picture(parent, width, height, about) {
-  const svg = d3.select(parent).append("svg").attr(
-      {viewBox: `0 0 ${width} ${height}`, width, role: "img", "aria-label": about});
-  svg.append("title").text(about);
-  return svg;
 }
 
 function legend(parent, kinds) {
@@ -103,6 +111,12 @@ function legend(parent, kinds) {
   }
 }
 
+const SHOWN_ROWS = 12;  // of a longer table, until it is asked for all
+const LONG_TEXT = 36, LONG_NAME = 20;  // characters: what is longer breaks into lines, names only on a telephone
+
+const cellValue = (cell) => (Array.isArray(cell) ? cell[0] : cell);
+const isNumber = (cell) => Array.isArray(cell) || typeof cell === "number";
+
 // Rows of cells: a number with its text as [number, text], or text. A click on a heading sorts.
 function table(parent, heads, rows, caption) {
   const frame = add(parent, "div", undefined, "scroll");
@@ -112,26 +126,56 @@ function table(parent, heads, rows, caption) {
   const element = add(frame, "table");
   const line = add(add(element, "thead"), "tr");
   const body = add(element, "tbody");
-  const value = (cell) => (Array.isArray(cell) ? cell[0] : cell);
+  const ofNumbers = heads.map(
+      (_, i) => rows.some((row) => isNumber(row[i])) && rows.every((row) => isNumber(row[i]) || row[i] === ""));
   const fill = () => {
     body.replaceChildren();
     for (const row of rows) {
       const tr = add(body, "tr");
-      for (const cell of row) add(tr, "td", Array.isArray(cell) ? cell[1] : cell);
+      row.forEach((cell, column) => {
+        const text = Array.isArray(cell) ? cell[1] : cell;
+        const isLong = String(text).length > LONG_TEXT, isName = column === 0 && String(text).length > LONG_NAME;
+        const td = add(tr, "td", isLong || isName ? undefined : text, ofNumbers[column] ? "number" : undefined);
+        if (!isLong && !isName) return;
+        td.append(...fluent(text));
+        td.classList.add(isLong ? "long" : "name");
+      });
     }
   };
   heads.forEach((head, column) => {
-    const th = add(line, "th");
+    const th = add(line, "th", undefined, ofNumbers[column] ? "number" : undefined);
     th.scope = "col";
     add(th, "button", head).addEventListener("click", () => {
       const down = th.getAttribute("aria-sort") === "descending" ? 1 : -1;
       for (const other of line.children) other.removeAttribute("aria-sort");
       th.setAttribute("aria-sort", down < 0 ? "descending" : "ascending");
-      rows.sort((a, b) => down * d3.ascending(value(a[column]), value(b[column])));
+      rows.sort((a, b) => down * d3.ascending(cellValue(a[column]), cellValue(b[column])));
       fill();
     });
   });
   fill();
+  underTable(parent, frame, rows.length, caption, () => ({heads, rows: rows.map((row) => row.map(cellValue))}));
+}
+
+// Writes what stands below a table: that it goes on to the right, the button for all of its rows, and the one that saves it.
+function underTable(parent, frame, count, caption, data) {
+  const under = add(parent, "div", undefined, "under");
+  const hint = add(under, "span", "scrolls →", "hint");
+  const fit = () => { hint.hidden = frame.scrollWidth <= frame.clientWidth + 1; };
+  new ResizeObserver(fit).observe(frame);
+  fit();
+  if (count > SHOWN_ROWS) {
+    frame.classList.add("short");
+    const more = add(under, "button", `all ${count} rows`);
+    more.setAttribute("aria-expanded", "false");
+    more.addEventListener("click", () => {
+      const isShort = frame.classList.toggle("short");
+      more.setAttribute("aria-expanded", String(!isShort));
+      more.textContent = isShort ? `all ${count} rows` : `the first ${SHOWN_ROWS}`;
+      fit();
+    });
+  }
+  if (count) saveButtons(under, caption, null, data);
 }
 
 function asTable(parent, heads, rows, caption) {
@@ -140,67 +184,53 @@ function asTable(parent, heads, rows, caption) {
   table(details, heads, rows, caption);
 }
 
-function scaled(value, units, base) {
-  let unit = 0;
-  while (Math.abs(value) >= base && unit + 1 < units.length) value /= base, ++unit;
-  return `${Number(value.toPrecision(4))} ${units[unit]}`;
+// Units by size, the largest first, as [size, name].
+const TIMES = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
+const BYTES = ["PiB", "TiB", "GiB", "MiB", "KiB", "B"].map((name, i) => [1024 ** (5 - i), name]);
+const RATES = ["EB/s", "PB/s", "TB/s", "GB/s", "MB/s", "KB/s", "B/s"].map((name, i) => [1000 ** (6 - i), name]);
+const unitOf = (units, value) => units.find(([size]) => Math.abs(value) >= size) ?? units[units.length - 1];
+
+function inUnits(units, value) {
+  if (value === 0) return "0";
+  const [size, name] = unitOf(units, value);
+  return `${Number((value / size).toPrecision(4))} ${name}`;
 }
-const bytesText = (bytes) => scaled(bytes, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"], 1024);
-const bandwidthText = (rate) => scaled(rate, ["B/s", "KB/s", "MB/s", "GB/s", "TB/s"], 1000);
-function timeText(seconds) {
-  const size = Math.abs(seconds);
-  if (size === 0) return "0";
-  if (size >= 1) return `${Number(seconds.toPrecision(4))} s`;
-  if (size >= 1e-3) return `${Number((seconds * 1e3).toPrecision(4))} ms`;
-  if (size >= 1e-6) return `${Number((seconds * 1e6).toPrecision(4))} µs`;
-  return `${Number((seconds * 1e9).toPrecision(4))} ns`;
+const bytesText = (bytes) => inUnits(BYTES, bytes);
+const bandwidthText = (rate) => inUnits(RATES, rate);
+const timeText = (seconds) => inUnits(TIMES, seconds);
+
+// The same, in the unit of the largest of a domain and with as many digits as tell its parts apart: for axes. Numbers
+// are `factor` of what `text` takes.
+function ofOneUnit(text, [low, high], factor = 1) {
+  const units = new Map([[timeText, TIMES], [bytesText, BYTES], [bandwidthText, RATES]]).get(text);
+  if (!units) return text;
+  const [size, name] = unitOf(units, Math.max(Math.abs(low), Math.abs(high)));
+  const digits = Math.max(0, Math.min(12, Math.ceil(1 - Math.log10((high - low) / size / 4 || 1))));
+  return (value) => (value === 0 ? "0" : `${Number((value * factor / size).toFixed(digits))} ${name}`);
 }
+
+// Four digits, and all of those before the point.
+const numberText = (value) => (Math.abs(value) >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(4))));
 function figureText(figure, value) {
   if (figure.unit === "s") return timeText(value);
   if (figure.unit === "share") return percent(value);
   if (figure.unit === "B") return bytesText(value);
   if (typeof value !== "number") return String(value);
-  const number = figure.unit ? value.toFixed(1) : String(Number(value.toPrecision(4)));
-  return figure.unit ? `${number} ${figure.unit}` : number;
+  return figure.unit ? `${numberText(value)} ${figure.unit}` : numberText(value);
 }
 // The cell of a table; empty, and the least, where there is no such figure.
 const figureCell = (figure, value) => (value === undefined ? [-Infinity, ""] : [value, figureText(figure, value)]);
 const timeCell = (seconds) => [seconds, timeText(seconds)];
-const percent = (share) => `${(100 * share).toFixed(1)} %`;
+const percent = (share) => (share === 0 || share === 1 ? `${100 * share} %` : `${(100 * share).toFixed(1)} %`);
 const shareCell = (share) => [share, percent(share)];
 
 function cards(items) {
   const grid = add(page.root, "div", undefined, "cards");
+  grid.classList.toggle("few", items.length < 4);
   for (const [name, value, note] of items) {
     const card = add(grid, "div", undefined, "card");
     add(card, "div", name, "name");
     add(card, "div", value, "value");
     if (note) add(card, "div", note, "note");
   }
-}
-
-// One bar for each row of {name, parts: [[kind, seconds]]}, on one scale.
-function bars(parent, rows, end, about) {
-  const width = 1130, left = 150, right = 80, high = 24;
-  const svg = picture(parent, width, rows.length * high + 4, about);
-  const x = d3.scale.linear().domain([0, end || 1]).range([left, width - right]);
-  rows.forEach((row, i) => {
-    const line = svg.append("g").attr("transform", `translate(0,${i * high})`);
-    line.append("text").attr({x: left - 8, y: 16, "text-anchor": "end"}).text(row.name);
-    let from = 0;
-    for (const [kind, seconds] of row.parts) {
-      const bar = line.append("rect").attr({
-        x: x(from),
-        y: 2,
-        width: Math.max(0, x(from + seconds) - x(from)),
-        height: 19,
-        fill: fillOf(kind),
-        stroke: "var(--paper)",
-        "stroke-width": 0.5
-      });
-      bar.append("title").text(`${row.name}: ${kind} ${timeText(seconds)} (${percent(seconds / end)})`);
-      from += seconds;
-    }
-    line.append("text").attr({x: x(from) + 6, y: 16, class: "faint"}).text(timeText(from));
-  });
 }

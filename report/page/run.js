@@ -2,18 +2,22 @@
 // The page of one run.
 "use strict";
 
-page.kinds.run = function run({document: result, parts, bandwidths, timeline, memory}) {
+const LARGE_BUBBLE = 0.1;  // share of the time from which on bubbles are told with what bounds a run
+
+page.kinds.run = function run({document: result, parts, bandwidths, timeline, pipelines = [], memory}) {
   headline(result, parts);
   for (const warning of result.warnings) add(page.root, "div", warning, "warning");
   if (result.jobs) severalJobs(result);
   breakdown(result, timeline.end_s);
-  drawTimeline(timeline, result);
+  page.passes = pipelines.map((passes) => drawPasses(passes, timeline.end_s));
+  drawTimeline(timeline);
   criticalPath(result);
   fabric(result, bandwidths);
   if (result.kernels) kernels(result.kernels);
   if (memory && result.memory) memoryOverTime(memory, result.memory, timeline.end_s);
   configuration(result);
 };
+
 
 function headline(result, parts) {
   add(page.root, "h1", document.title);
@@ -29,7 +33,7 @@ function headline(result, parts) {
   const likely = result.interval;
   if (likely)
     items.push([
-      `${percent(likely.share)} of comparable runs`, `${timeText(likely.low_s)} to ${timeText(likely.high_s)}`,
+      `${Math.round(100 * likely.share)} % of comparable runs`, `${timeText(likely.low_s)} to ${timeText(likely.high_s)}`,
       `${likely.runs} of them: ${likely.of}` + (likely.beyond ? `; wide, for want of ${likely.beyond}` : "")
     ]);
   for (const figure of page.figures)
@@ -46,7 +50,8 @@ function headline(result, parts) {
   const culprit = (result.culprits || [])[0];
   if (culprit)
     items.push(["Held up by", culprit.name, `${culprit.why}; ${timeText(culprit.seconds)} of the critical path`]);
-  if (path) items.push(["Bound by", path.what, `${percent(path.share)} of the critical path`]);
+  const idle = result.bubble_share >= LARGE_BUBBLE ? `; stages are in no pass for ${percent(result.bubble_share)}` : "";
+  if (path) items.push(["Bound by", path.what, `${percent(path.share)} of the critical path${idle}`]);
   if (parts.length)
     items.push([
       "Mostly", parts[0].name,
@@ -66,10 +71,20 @@ function severalJobs(result) {
       "Jobs");
 }
 
+// "data0" and "large.data3" are of the family "data", whose colour they have.
+function familyOf(group) {
+  const [, family] = /^(?:.*\.)?([a-z-]+?)\d*$/.exec(group) ?? [];
+  return Object.hasOwn(STYLES, family) ? family : group;
+}
+
 function partsOf(row) {
+  const exposed = new Map();
+  for (const [group, seconds] of Object.entries(row.exposed_comm_s))
+    exposed.set(familyOf(group), (exposed.get(familyOf(group)) ?? 0) + seconds);
+  const compute = row.compute_s - row.slowed_s - row.host_s - row.memory_s;
   const parts = [
-    ["compute", row.compute_s - row.slowed_s - row.host_s - row.memory_s], ["slowed", row.slowed_s], ["host", row.host_s], ["memory", row.memory_s],
-    ...Object.entries(row.exposed_comm_s), ["wait", row.wait_s], ["bubble", row.bubble_s], ["idle", row.idle_s]
+    ["compute", compute], ["slowed", row.slowed_s], ["host", row.host_s], ["memory", row.memory_s], ...exposed,
+    ["wait", row.wait_s], ["stage wait", row.bubble_s], ["idle", row.idle_s]
   ];
   return parts.filter(([, seconds]) => seconds > 0);
 }
@@ -144,26 +159,12 @@ function fabric(result, bandwidths) {
   const groups = d3.nest().key((link) => link.class.replace(/[.-]?(up|down)$/, "")).entries(links);
   const outside = groups.filter((group) => !isInNode(group.values[0])).reverse();
   const inside = groups.filter((group) => isInNode(group.values[0])).reverse();
-  const high = 58, width = 1130, top = 26;
-  const height = top + (outside.length + inside.length) * high + (inside.length ? 40 : 0) + 64;
-  const svg = picture(element, width, height, "Use of links on the fabric");
-  const shade = d3.scale.linear().domain([0, 0.5, 1]).range(["#e8f1fa", "#5b9bd5", "#08306b"]).clamp(true);
-  svg.append("text").attr({x: 20, y: 16, class: "faint"}).text(outside.length ? "network" : "");
-  let y = top;
-  outside.forEach((group) => y = drawLinks(svg, group, 20, y, width - 40, high, shade, bandwidths));
-  if (inside.length) {
-    const nodes = result.experiment?.nodes ?? result.experiment?.cluster?.nodes;
-    svg.append("rect").attr(
-        {x: 20, y: y + 2, width: width - 40, height: inside.length * high + 84, rx: 6, class: "box"});
-    svg.append("text").attr({x: 32, y: y + 20, class: "faint"}).text(nodes > 1 ? `node, one of ${nodes}` : "node");
-    y += 28;
-    inside.forEach((group) => y = drawLinks(svg, group, 32, y, width - 64, high, shade, bandwidths));
-  }
-  svg.append("rect").attr({x: 32, y: y + 4, width: width - 64, height: 30, rx: 4, fill: fillOf("compute")});
-  svg.append("text")
-      .attr({x: width / 2, y: y + 24, "text-anchor": "middle"})
-      .style("fill", "#101418")
-      .text(`${result.cluster_devices} devices`);
+  figure(
+      element, "Use of links on the fabric",
+      (frame, width) => drawFabric(frame, width, outside, inside, result, bandwidths),
+      () => ({
+        heads: ["class", "links", "bandwidth_Bps", "busy"],
+        rows: links.map((link) => [link.class, link.count, bandwidths[link.class], link.busy])}));
   asTable(
       element, ["class", "links", "bandwidth", "bytes each", "busy", "utilisation", "most", "busiest link"],
       links.map(
@@ -174,29 +175,59 @@ function fabric(result, bandwidths) {
       "Use of links");
 }
 
-function drawLinks(svg, group, left, y, width, high, shade, bandwidths) {
-  const count = group.values.length, gap = 8;
-  const wide = (width - gap * (count - 1)) / count;
+const LINK_HIGH = 58, LINK_WIDE = 230;  // pixels; a box is at least so wide
+
+function drawFabric(frame, width, outside, inside, result, bandwidths) {
+  const edge = width < NARROW ? 0 : 20, pad = width < NARROW ? 8 : 12, top = outside.length ? 26 : 4;
+  const lines = (groups, room) => d3.sum(groups, (group) => Math.ceil(group.values.length / perLine(room)));
+  const room = width - 2 * edge;
+  const all = lines(outside, room) + lines(inside, room - 2 * pad);
+  const height = top + LINK_HIGH * all + (inside.length ? 28 : 0) + 48;
+  const svg = picture(frame, width, height, "Use of links on the fabric");
+  svg.append("text").attr({x: edge, y: 16, class: "faint"}).text(outside.length ? "network" : "");
+  let y = top;
+  outside.forEach((group) => { y = drawLinks(svg, group, edge, y, room, bandwidths); });
+  if (inside.length) {
+    const nodes = result.experiment?.nodes ?? result.experiment?.cluster?.nodes;
+    svg.append("rect").attr({x: edge, y: y + 2, width: room, height: height - y - 4, rx: 6, class: "box"});
+    const name = nodes > 1 ? `node, one of ${nodes}` : "node";
+    svg.append("text").attr({x: edge + pad, y: y + 20, class: "faint"}).text(name);
+    y += 28;
+    inside.forEach((group) => { y = drawLinks(svg, group, edge + pad, y, room - 2 * pad, bandwidths); });
+  }
+  svg.append("rect").attr({x: edge + pad, y: y + 4, width: room - 2 * pad, height: 30, rx: 4, fill: fillOf("compute")});
+  svg.append("text")
+      .attr({x: width / 2, y: y + 24, "text-anchor": "middle"})
+      .style("fill", "#101418")
+      .text(`${result.cluster_devices} devices`);
+}
+
+const perLine = (room) => Math.max(1, Math.floor(room / LINK_WIDE));
+
+// The links of a group, as many in a line as there is room for. Gives where the next line is.
+function drawLinks(svg, group, left, y, room, bandwidths) {
+  const gap = 8, most = perLine(room), count = Math.min(most, group.values.length);
+  const wide = (room - gap * (count - 1)) / count;
   group.values.forEach((link, i) => {
-    const x = left + i * (wide + gap);
-    const box = svg.append("g").attr("transform", `translate(${x},${y + 4})`);
-    box.append("rect").attr({width: wide, height: high - 12, rx: 4, fill: shade(link.busy), stroke: "#5b6b7c"});
+    const x = left + (i % most) * (wide + gap), down = Math.floor(i / most) * LINK_HIGH;
+    const box = svg.append("g").attr("transform", `translate(${x},${y + 4 + down})`);
+    const high = LINK_HIGH - 12;
+    box.append("rect").attr({width: wide, height: high, rx: 4, class: "link"});
+    box.append("rect").attr({width: wide, height: high, rx: 4, class: "used", "fill-opacity": Math.min(1, link.busy)});
     // The bar says without colour what the shade does.
-    box.append("rect").attr({y: high - 18, width: wide * Math.min(1, link.busy), height: 6, fill: "#d55e00"});
-    const ink = link.busy > 0.4 ? "#ffffff" : "#101418";
+    box.append("rect").attr({y: high - 6, width: wide * Math.min(1, link.busy), height: 6, fill: "#d55e00"});
     const arrow = /up$/.test(link.class) ? "↑ " : /down$/.test(link.class) ? "↓ " : "";
-    box.append("text").attr({x: 10, y: 18, "font-weight": 600}).style("fill", ink).text(`${arrow}${link.class}`);
-    box.append("text")
-        .attr({x: 10, y: 33})
-        .style("fill", ink)
-        .text(`${link.count} links of ${bandwidthText(bandwidths[link.class])}`);
+    const name = box.append("text").attr({x: 10, y: 18, "font-weight": 600}).text(`${arrow}${link.class}`);
+    shortened(name, wide - 80);
+    const about = `${link.count} links of ${bandwidthText(bandwidths[link.class])}`;
+    shortened(box.append("text").attr({x: 10, y: 33}).text(about), wide - 80);
     box.append("text")
         .attr({x: wide - 10, y: 27, "text-anchor": "end", "font-weight": 600})
-        .style({fill: ink, "font-size": "16px"})
+        .style("font-size", "16px")
         .text(percent(link.busy));
     box.append("title").text(`${link.class}: busy ${percent(link.busy)}, busiest ${link.busiest ?? "none"}`);
   });
-  return y + high;
+  return y + LINK_HIGH * Math.ceil(group.values.length / most);
 }
 
 function kernels(all) {
@@ -223,45 +254,10 @@ function memoryOverTime(ranks, memory, end) {
       "Memory over time",
       `What ranks hold, in each of ${ranks[0].bytes.length} parts of the time the most ` +
           "in it, against the devices' capacity (dashed).");
-  const width = 1130, height = 300, left = 80, right = 90, top = 14, bottom = 36;
-  const svg = picture(element, width, height, "Memory over time, by rank");
-  const x = d3.scale.linear().domain([0, end]).range([left, width - right]);
-  const most = Math.max(memory.capacity_bytes, d3.max(ranks, (rank) => d3.max(rank.bytes)));
-  const y = d3.scale.linear().domain([0, most * 1.05]).range([height - bottom, top]);
-  const axis = (scale, side, text) => d3.svg.axis().scale(scale).orient(side).ticks(6).tickFormat(text);
-  svg.append("g").attr({class: "axis", transform: `translate(0,${height - bottom})`}).call(axis(x, "bottom", timeText));
-  svg.append("g").attr({class: "axis", transform: `translate(${left},0)`}).call(axis(y, "left", bytesText));
-  svg.append("line").attr({
-    x1: left,
-    x2: width - right,
-    y1: y(memory.capacity_bytes),
-    y2: y(memory.capacity_bytes),
-    stroke: "#d55e00",
-    "stroke-width": 2,
-    "stroke-dasharray": "8 5"
-  });
-  svg.append("text").attr({x: width - right + 6, y: y(memory.capacity_bytes) + 4}).text("capacity");
-  const colours = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a900", "#7b6fd0"];
-  let above = Infinity;
-  const last = (rank) => rank.bytes[rank.bytes.length - 1];
-  [...ranks].sort((a, b) => last(a) - last(b)).forEach((rank, i) => {
-    const line =
-        d3.svg.line().interpolate("step-after").x((_, k) => x(k * end / rank.bytes.length)).y((bytes) => y(bytes));
-    svg.append("path")
-        .attr({
-          class: "curve",
-          d: line([...rank.bytes, last(rank)]),
-          stroke: colours[i % colours.length],
-          "stroke-dasharray": i < 4 ? null : "2 3"
-        })
-        .append("title")
-        .text(`rank ${rank.rank}`);
-    above = Math.min(above - 13, y(last(rank)) + 4);
-    svg.append("text")
-        .attr({x: width - right + 6, y: above})
-        .style("fill", colours[i % colours.length])
-        .text(`rank ${rank.rank}`);
-  });
+  const data = () => ({
+    heads: ["rank", "time_s", "bytes"],
+    rows: ranks.flatMap((rank) => rank.bytes.map((bytes, k) => [rank.rank, k * end / rank.bytes.length, bytes]))});
+  figure(element, "Memory over time, by rank", (frame, width) => drawMemory(frame, width, ranks, memory, end), data);
   asTable(
       element, ["rank", "least", "most", "of capacity"],
       ranks.map(
@@ -274,6 +270,41 @@ function memoryOverTime(ranks, memory, end) {
       element, ["use on the fullest rank", "bytes"],
       Object.entries(memory.by).map(([use, bytes]) => [use, [bytes, bytesText(bytes)]]),
       "Memory of the fullest rank by use");
+}
+
+function drawMemory(frame, width, ranks, memory, end) {
+  const height = 300, left = 70, right = 84, top = 14, bottom = 30;
+  const svg = picture(frame, width, height, "Memory over time, by rank");
+  const x = d3.scale.linear().domain([0, end]).range([left, width - right]);
+  const most = Math.max(memory.capacity_bytes, d3.max(ranks, (rank) => d3.max(rank.bytes)));
+  const y = d3.scale.linear().domain([0, most * 1.05]).range([height - bottom, top]);
+  const axis = (scale, side, text) => axisOf({text}, scale, side);
+  svg.append("g").attr({class: "axis", transform: `translate(0,${height - bottom})`}).call(axis(x, "bottom", timeText));
+  svg.append("g").attr({class: "axis", transform: `translate(${left},0)`})
+      .call(axis(y, "left", bytesText).innerTickSize(left + right - width));
+  const capacity = y(memory.capacity_bytes);
+  svg.append("line").attr({
+    x1: left, x2: width - right, y1: capacity, y2: capacity, stroke: "#d55e00", "stroke-width": 2,
+    "stroke-dasharray": "8 5"
+  });
+  svg.append("text").attr({x: width - right + 22, y: capacity + 4}).text("capacity");
+  const last = (rank) => rank.bytes[rank.bytes.length - 1];
+  let above = height - bottom + 13;
+  [...ranks].sort((a, b) => last(a) - last(b)).forEach((rank, i) => {
+    const [colour, dash] = seriesStyle(i);
+    const line =
+        d3.svg.line().interpolate("step-after").x((_, k) => x(k * end / rank.bytes.length)).y((bytes) => y(bytes));
+    svg.append("path")
+        .attr({class: "curve", d: line([...rank.bytes, last(rank)]), stroke: colour, "stroke-dasharray": dash})
+        .append("title")
+        .text(`rank ${rank.rank}`);
+    above = Math.min(above - 14, y(last(rank)) + 4);
+    svg.append("line").attr({
+      class: "curve", x1: width - right + 2, x2: width - right + 18, y1: above - 4, y2: above - 4, stroke: colour,
+      "stroke-dasharray": dash
+    });
+    svg.append("text").attr({x: width - right + 22, y: above}).text(`rank ${rank.rank}`);
+  });
 }
 
 function configuration(result) {

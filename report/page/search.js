@@ -4,7 +4,7 @@
 
 const PLAN_KEYS = ["tensor", "pipeline", "virtual_stages", "context", "data", "expert", "micro", "zero", "sequence", "recompute"];
 
-page.kinds.search = function search({document: found}) {
+page.kinds.search = function search({document: found, pictures = []}) {
   const plans = found.best.concat(found.others);
   const keys = PLAN_KEYS.filter((key) => new Set(plans.map(({plan}) => plan[key])).size > 1);
   const nameOf = ({plan}) => keys.map((key) => `${key} ${plan[key]}`).join(", ");
@@ -22,14 +22,7 @@ page.kinds.search = function search({document: found}) {
   if (found.given)
     items.push(["As given", timeText(found.given.iteration_time_s), PLAN_KEYS.map((key) => `${key} ${found.given.plan[key]}`).join(", ")]);
   cards(items);
-  chart(section("Time against memory", "Every plan that was simulated; left and below is better."), {
-    about: "Iteration time of plans against the memory of their fullest rank",
-    x: {title: "memory", text: bytesText}, y: {title: "iteration time", text: timeText},
-    series: [
-      {name: "the best", points: found.best.map(mark)},
-      {name: "others", points: found.others.slice(0, 2000).map(mark)}
-    ]
-  });
+  for (const drawn of pictures) drawnPicture(section(drawn.heading), drawn);
   table(
       section("The best plans"), ["time", "lower bound", ...columns.map(({heading}) => heading), "memory", ...keys, "largest part"],
       found.best.map((one) => [
@@ -41,11 +34,4 @@ page.kinds.search = function search({document: found}) {
     table(
         section("Infeasible plans"), ["plans", "of the first"],
         found.refused.map((one) => [[one.plans, String(one.plans)], one.reason]), "Infeasible plans");
-
-  function mark(one) {
-    return {
-      x: one.memory_bytes, y: one.iteration_time_s,
-      title: `${nameOf(one)}: ${timeText(one.iteration_time_s)}, ${bytesText(one.memory_bytes)}`
-    };
-  }
 };

@@ -1,48 +1,35 @@
 // SPDX-License-Identifier: MIT
-// The timeline: a canvas for each rank, all of one scale, drawn only where it is seen. The mouse and the keyboard zoom
-// and pan it.
+// The timeline of ranks: a lane for each kind of operations, filled from below by the share of the time that they take.
 "use strict";
 
-const TRACK = 14;  // pixels
+const TRACK = 14, LANE = TRACK - 2, LANES_TOP = 24;  // pixels
+const LEAST = 0.02;  // share of a pixel's time that is drawn where there is less, so that it is seen
 
 // What a track shows, as the breakdown calls it.
 const kindOf = (track) => track.replace(/ (send|receive)( \d+)?$| \d+$/, "").replace(/^compute, .*/, "compute");
 
-function unpack(track) {
+// `busy`: ticks of its operations; less than its length where several are drawn together.
+function unpack(track, number) {
   const slices = [];
   let at = 0;
   for (let i = 0; i < track.slices.length; i += 5) {
-    const [gap, length, name, more, waiting] = track.slices.slice(i, i + 5);
-    slices.push({start: at + gap, end: at + gap + length, name, more, waiting});
-    at += gap + length;
+    const [gap, length, name, more, aside] = track.slices.slice(i, i + 5);
+    const start = at + gap, end = start + length;
+    slices.push({start, end, name, more, waiting: more ? 0 : aside, busy: more ? length - aside : length, number});
+    at = end;
   }
   return {name: track.name, kind: kindOf(track.name), slices};
 }
 
-const canvasPatterns = new Map();
-function canvasFill(context, kind) {
-  if (!canvasPatterns.has(kind)) {
-    const [colour, pattern] = styleOf(kind);
-    const tile = document.createElement("canvas");
-    tile.width = tile.height = 8;
-    const pen = tile.getContext("2d");
-    pen.fillStyle = colour;
-    pen.fillRect(0, 0, 8, 8);
-    pen.strokeStyle = "#0006";
-    if (pattern !== "none") pen.stroke(new Path2D(PATHS[pattern]));
-    canvasPatterns.set(kind, context.createPattern(tile, "repeat"));
-  }
-  return canvasPatterns.get(kind);
-}
-
-function drawTimeline(timeline, result) {
+function drawTimeline(timeline) {
   if (!timeline.ranks.length) return;
   const of =
       timeline.classes > timeline.ranks.length ? `, ${timeline.ranks.length} of ${timeline.classes} classes` : "";
   const merged =
       timeline.merged_s > 0 ? ` Operations of less than ${timeText(timeline.merged_s)} are drawn together.` : "";
-  const element =
-      section("Timeline", `What ranks do when, one of each class${of}. Pale: waiting for other ranks or for the host.${merged}`);
+  const element = section(
+      "Timeline", `What ranks do when, one of each class${of}. A lane is filled from below by the share of the time ` +
+          `that its operations take. Pale: waiting for other ranks or for the host.${merged}`);
   const ranks = timeline.ranks.map((rank) => ({...rank, tracks: rank.tracks.map(unpack)}));
   legend(element, [...new Set(ranks.flatMap((rank) => rank.tracks.map((track) => track.kind)))]);
   const view = new Timeline(element, timeline, ranks);
@@ -53,199 +40,98 @@ function drawTimeline(timeline, result) {
               (track) => [
                   [rank.rank, `rank ${rank.rank}`], track.name, track.slices.length,
                   d3.sum(track.slices, (d) => d.more + 1),
-                  timeCell(d3.sum(track.slices, (d) => d.end - d.start) * timeline.tick_s)])),
+                  timeCell(d3.sum(track.slices, (d) => d.busy) * timeline.tick_s)])),
       "What ranks do, by track");
   page.timeline = view;
 }
 
-class Timeline {
+class Timeline extends Lanes {
   constructor(parent, timeline, ranks) {
-    this.timeline = timeline;
-    this.whole = Math.max(1, timeline.end_s / timeline.tick_s);
-    this.tools(parent);
-    this.frame = add(parent, "div", undefined, "timeline");
-    this.frame.tabIndex = 0;
-    this.frame.setAttribute("role", "application");
-    this.frame.setAttribute(
-        "aria-label",
-        "Timeline. Left and right move, plus and minus zoom, up and down scroll, 0 shows all. " +
-            "The same as numbers is in the table below.");
-    this.width = Math.max(300, parent.clientWidth - 152);
-    this.x = d3.scale.linear().domain([0, this.whole]).range([0, this.width]);
-    const axis = add(this.frame, "div", undefined, "row");
-    add(axis, "div", "time", "label");
-    this.axis = d3.select(axis)
-                    .append("svg")
-                    .attr({width: this.width, height: 26, "aria-hidden": "true"})
-                    .append("g")
-                    .attr("class", "axis");
-    this.rowsFrame = add(this.frame, "div", undefined, "rows");
-    this.rows = ranks.map((rank) => this.row(rank));
-    this.zoom =
-        d3.behavior.zoom().x(this.x).scaleExtent([1, Math.max(2, this.whole / 50)]).on("zoom", () => this.moved());
-    d3.select(this.rowsFrame).call(this.zoom).on("wheel.zoom", null);
-    this.rowsFrame.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.metaKey) return;
-      event.preventDefault();
-      const at = event.clientX - this.rowsFrame.getBoundingClientRect().left - 150;
-      this.scaleBy(event.deltaY < 0 ? 1.25 : 0.8, at);
-    }, {passive: false});
-    this.rowsFrame.addEventListener("scroll", () => this.draw());
-    this.rowsFrame.addEventListener("mousemove", (event) => this.tell(event));
-    this.frame.addEventListener("keydown", (event) => this.key(event));
-    window.addEventListener("beforeprint", () => this.draw(true));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
-    this.readout = add(parent, "div", undefined, "readout");
-    this.readout.setAttribute("aria-live", "polite");
-    this.draw();
-    this.say();
+    super(parent, {
+      tick: timeline.tick_s, whole: timeline.end_s / timeline.tick_s, about: "Timeline", rows: ranks, name: "Timeline"
+    });
+    this.names = timeline.names;
+    this.heads = ["rank", "track", "operation", "operations", "start_s", "end_s", "busy_s", "waiting_s"];
+    this.begin();
   }
 
-  tools(parent) {
-    const tools = add(parent, "div", undefined, "tools");
-    const button = (text, about, action) => {
-      const element = add(tools, "button", text);
-      element.setAttribute("aria-label", about);
-      element.addEventListener("click", action);
-    };
-    button("+", "Zoom in", () => this.scaleBy(2));
-    button("−", "Zoom out", () => this.scaleBy(0.5));
-    button("←", "Earlier", () => this.pan(-0.25));
-    button("→", "Later", () => this.pan(0.25));
-    button("all", "Show all", () => this.show(0, this.whole));
-    add(tools, "small", "keys + − ← → ↑ ↓ 0; drag to move, Ctrl and the wheel to zoom");
+  get hasLanes() { return true; }  // whose floors are drawn, so that heights can be read
+  captionOf(rank) { return rank.stands_for > 1 ? `rank ${rank.rank} × ${rank.stands_for}` : `rank ${rank.rank}`; }
+  linesOf(rank) { return rank.tracks.map((track, i) => [track.name, LANES_TOP + i * TRACK + 10]); }
+  high(rank) { return rank.tracks.length * TRACK + 28; }
+  items(rank) { return rank.items ??= rank.tracks.flatMap((track) => track.slices).sort((a, b) => a.start - b.start); }
+  placeOf(_, slice) { return [LANES_TOP + slice.number * TRACK, LANE]; }
+
+  itemAt(rank, at, y) {
+    const track = rank.tracks[Math.floor((y - LANES_TOP) / TRACK)];
+    const slice = track?.slices[d3.bisector((one) => one.end).left(track.slices, at)];
+    return slice?.start <= at ? slice : undefined;
   }
 
-  row(rank) {
-    const element = add(this.rowsFrame, "div", undefined, "row");
-    const label = add(element, "div", undefined, "label");
-    add(label, "div", rank.stands_for > 1 ? `rank ${rank.rank} × ${rank.stands_for}` : `rank ${rank.rank}`);
-    for (const track of rank.tracks) add(label, "small", track.name).title = track.name;
-    const canvas = add(element, "canvas");
-    canvas.style.width = this.width + "px";
-    canvas.style.height = rank.tracks.length * TRACK + 28 + "px";
-    return {rank, element, canvas};
+  tellOf(rank, slice) {
+    const track = rank.tracks[slice.number], length = slice.end - slice.start;
+    const aside = slice.waiting ? `, ${this.timeOf(slice.waiting)} of it waiting`
+        : slice.busy < length ? `, busy for ${percent(slice.busy / length)} of it` : "";
+    return `rank ${rank.rank}, ${track.name}: ${this.nameOf(track, slice)}, ${this.timeOf(length)} from ${
+        this.timeOf(slice.start)}${aside}`;
   }
 
-  show(from, to) {
-    const scale = Math.min(this.whole / (to - from), this.zoom.scaleExtent()[1]);
-    const length = this.whole / scale;
-    from = Math.max(0, Math.min(from, this.whole - length));
-    this.zoom.scale(scale).translate([-from / this.whole * scale * this.width, 0]);
-    this.moved();
-  }
-
-  scaleBy(factor, at = this.width / 2) {
-    const [from, to] = this.x.domain();
-    const fixed = this.x.invert(at), length = Math.min(this.whole, (to - from) / factor);
-    const start = fixed - (fixed - from) * length / (to - from);
-    this.show(start, start + length);
-  }
-
-  pan(share) {
-    const [from, to] = this.x.domain();
-    this.show(from + share * (to - from), to + share * (to - from));
-  }
-
-  key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const actions = {
-      "+": () => this.scaleBy(2),
-      "=": () => this.scaleBy(2),
-      "-": () => this.scaleBy(0.5),
-      ArrowLeft: () => this.pan(-0.25),
-      ArrowRight: () => this.pan(0.25),
-      0: () => this.show(0, this.whole),
-      ArrowUp: () => this.rowsFrame.scrollBy(0, -80),
-      ArrowDown: () => this.rowsFrame.scrollBy(0, 80)
-    };
-    if (!Object.hasOwn(actions, event.key)) return;
-    event.preventDefault();
-    actions[event.key]();
-  }
-
-  moved() {
-    const scale = this.zoom.scale();
-    const left = Math.max(-this.width * (scale - 1), Math.min(0, this.zoom.translate()[0]));
-    this.zoom.translate([left, 0]);
-    this.draw();
-    this.say();
-  }
-
-  say(text) {
-    const [from, to] = this.x.domain().map((ticks) => timeText(ticks * this.timeline.tick_s));
-    this.readout.textContent = text ?? `shown: ${from} to ${to}`;
-  }
-
-  tell(event) {
-    const row = this.rows.find((one) => one.canvas === event.target);
-    if (!row) return;
-    const box = row.canvas.getBoundingClientRect();
-    const track = row.rank.tracks[Math.floor((event.clientY - box.top - 24) / TRACK)];
-    const at = this.x.invert(event.clientX - box.left);
-    const slice = track?.slices.find((one) => one.start <= at && at <= one.end);
-    if (!slice) return this.say();
-    const waiting = slice.waiting ? `, ${timeText(slice.waiting * this.timeline.tick_s)} of it waiting` : "";
-    this.say(
-        `rank ${row.rank.rank}, ${track.name}: ${this.nameOf(track, slice)}, ` +
-        `${timeText((slice.end - slice.start) * this.timeline.tick_s)} from ${
-            timeText(slice.start * this.timeline.tick_s)}${waiting}`);
+  cells(rank, slice) {
+    const track = rank.tracks[slice.number];
+    const times = [slice.start, slice.end, slice.busy, slice.waiting].map((ticks) => ticks * this.tick);
+    return [rank.rank, track.name, this.nameOf(track, slice), slice.more + 1, ...times];
   }
 
   nameOf(track, slice) {
-    const name = slice.name < 0 ? track.name : this.timeline.names[slice.name];
+    const name = slice.name < 0 ? track.name : this.names[slice.name];
     return slice.more ? `${name} and ${slice.more} more` : name;
   }
 
-  draw(all = false) {
-    this.axis.call(d3.svg.axis().scale(this.x).orient("bottom").ticks(8).tickFormat(
-        (ticks) => timeText(ticks * this.timeline.tick_s)));
-    const top = this.rowsFrame.scrollTop, bottom = top + 560;
-    for (const row of this.rows) {
-      const at = row.element.offsetTop;
-      if (all || (at < bottom && at + row.element.offsetHeight > top)) this.drawRow(row);
+  drawRow(pen, rank) { rank.tracks.forEach((track, i) => this.drawTrack(pen, track, LANES_TOP + i * TRACK)); }
+
+  // Slices of a track that are in sight.
+  shown(track) {
+    const [from, to] = this.x.domain(), {slices} = track;
+    const first = d3.bisector((slice) => slice.end).left(slices, from);
+    return slices.slice(first, d3.bisector((slice) => slice.start).right(slices, to));
+  }
+
+  // Finds for each pixel the share of its time that slices take, and the part of it that they wait.
+  shares(track) {
+    const width = Math.ceil(this.width), busy = new Float64Array(width), waits = new Float64Array(width);
+    const spread = (into, from, to, density) => {
+      const first = Math.max(0, Math.floor(from)), last = Math.min(width - 1, Math.floor(to));
+      for (let i = first; i <= last; ++i) into[i] += density * Math.max(0, Math.min(to, i + 1) - Math.max(from, i));
+    };
+    for (const slice of this.shown(track)) {
+      const left = this.x(slice.start), right = this.x(slice.end);
+      spread(busy, left, right, slice.busy / Math.max(1, slice.end - slice.start));
+      if (slice.waiting) spread(waits, left, this.x(slice.start + slice.waiting), 1);
+    }
+    return {busy, waits};
+  }
+
+  drawTrack(pen, track, y) {
+    const {busy, waits} = this.shares(track), paper = themed("paper");
+    for (let i = 0, next; i < busy.length; i = next) {  // alike pixels as one box
+      for (next = i + 1; next < busy.length && busy[next] === busy[i] && waits[next] === waits[i];) ++next;
+      if (busy[i] <= 0) continue;
+      const tall = LANE * Math.min(1, Math.max(LEAST, busy[i])), pale = Math.min(tall, LANE * waits[i]);
+      pen.box(i, y + LANE - tall, next - i, tall, track.kind);
+      if (pale > 0) pen.tint(i, y + LANE - tall, next - i, pale, paper, 0.69);
+    }
+    const line = themed("edge");
+    for (const slice of this.shown(track)) {
+      const left = Math.max(-2, this.x(slice.start)), wide = Math.min(this.width + 2, this.x(slice.end)) - left;
+      if (wide > 6 && !slice.more) pen.outline(left, y, wide, LANE, line, 0.5);
+      if (wide > 46) this.label(pen, this.nameOf(track, slice), left, y, wide);
     }
   }
 
-  drawRow({rank, canvas}) {
-    const ratio = window.devicePixelRatio || 1;
-    const high = rank.tracks.length * TRACK + 28;
-    canvas.width = this.width * ratio;
-    canvas.height = high * ratio;
-    const context = canvas.getContext("2d");
-    context.scale(ratio, ratio);
-    context.font = "10px system-ui, sans-serif";
-    context.textBaseline = "middle";
-    rank.tracks.forEach((track, i) => this.drawTrack(context, track, 24 + i * TRACK));
-  }
-
-  drawTrack(context, track, y) {
-    const [from, to] = this.x.domain();
-    const bisect = d3.bisector((slice) => slice.end).left;
-    for (let i = bisect(track.slices, from); i < track.slices.length && track.slices[i].start <= to; ++i) {
-      const slice = track.slices[i];
-      const left = Math.max(-2, this.x(slice.start)), right = Math.min(this.width + 2, this.x(slice.end));
-      const wide = Math.max(0.4, right - left);
-      context.fillStyle = canvasFill(context, track.kind);
-      context.fillRect(left, y, wide, TRACK - 2);
-      if (slice.waiting) {
-        context.fillStyle = "#ffffffb0";
-        context.fillRect(left, y, Math.max(0, Math.min(right, this.x(slice.start + slice.waiting)) - left), TRACK - 2);
-      }
-      if (wide > 3) {
-        context.strokeStyle = "#0007";
-        context.strokeRect(left + 0.25, y + 0.25, wide - 0.5, TRACK - 2.5);
-      }
-      if (wide > 46) this.label(context, this.nameOf(track, slice), left, y, wide);
-    }
-  }
-
-  label(context, name, left, y, wide) {
+  label(pen, name, left, y, wide) {
     const text = name.slice(0, Math.floor((wide - 8) / 5.6));
     if (text.length < 4) return;
-    context.fillStyle = "#ffffffc8";
-    context.fillRect(left + 3, y + 1, context.measureText(text).width + 3, TRACK - 4);
-    context.fillStyle = "#101418";
-    context.fillText(text, left + 4, y + TRACK / 2 - 1);
+    pen.tint(left + 3, y + 1, pen.widthOf(text) + 3, LANE - 2, themed("paper"), 0.8);
+    pen.text(left + 4, y + LANE / 2, text, themed("ink"));
   }
 }

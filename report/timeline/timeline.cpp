@@ -2,6 +2,8 @@
 #include "report/timeline/timeline.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -11,9 +13,9 @@
 
 #include <fmt/compile.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "core/error.h"
+#include "core/files/trace_events.h"
+#include "report/operations/operation_facts.h"
 #include "workload/matching/matching.h"
 
 namespace orrery::report {
@@ -21,99 +23,111 @@ namespace {
 
 constexpr std::size_t kMostSlices = 70'000;
 
-std::string json_string(std::string_view text) {
-  return nlohmann::json(printable(text, 200)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string trace_time(Time time) { return orrery::trace_time(time.time_since_epoch()); }
+std::string trace_time(Duration time) { return orrery::trace_time(time); }
+
+// Chrome's colours of passes, by kind: blue, green, orange. Perfetto chooses its own, by the letters of the name.
+constexpr std::array<std::string_view, 3> kPassColours = {"rail_response", "rail_load", "rail_idle"};
+
+// "F3 and 2 more".
+std::string with_more(std::string name, std::uint32_t count) {
+  return count == 1 ? name : fmt::format("{} and {} more", name, count - 1);
 }
 
-// Microseconds, exact to the picosecond.
-std::string microseconds(Duration time) {
-  return fmt::format(FMT_COMPILE("{}.{:06}"), time.count() / 1'000'000, time.count() % 1'000'000);
+// Position of the bubbles among the threads of a rank, behind those of the passes; none if it has no bubbles.
+std::optional<std::size_t> place_of_bubbles(const RankTimeline& rank) {
+  if (rank.bubbles.empty()) return std::nullopt;
+  std::size_t behind = 0;
+  for (std::size_t i = 0; i < rank.tracks.size(); ++i)
+    if (!rank.tracks[i].passes.empty()) behind = i + 1;
+  return behind;
 }
-std::string microseconds(Time time) { return microseconds(time.time_since_epoch()); }
 
-// Events as lines of the file, the first of which has no comma before it.
+// Threads are numbered from 1.
+std::uint64_t thread_of(const RankTimeline& rank, std::size_t track) {
+  const std::optional<std::size_t> bubbles = place_of_bubbles(rank);
+  return track + 1 + (bubbles && track >= *bubbles ? 1 : 0);
+}
+
+// Events of the ranks.
 class EventWriter {
  public:
   EventWriter(const TimelineSource& source, const std::function<void(std::string_view)>& write)
-      : source_(source), write_(write) {}
+      : source_(source), events_(write) {}
 
-  void begin() {
-    text_ =
-        fmt::format("{{\"displayTimeUnit\": \"ms\", \"otherData\": {{\"program\": \"orrery\"}}, \"traceEvents\": [");
-  }
-  void end() {
-    text_ += "\n]}\n";
-    write_(text_);
-  }
+  void end() { events_.end(); }
 
   void add(const RankTimeline& rank) {
     const auto pid = index_of(rank.chosen.rank);
-    const std::string name = rank.chosen.stands_for > 1
-                                 ? fmt::format("rank {} (like {} more)", pid, rank.chosen.stands_for - 1)
-                                 : fmt::format("rank {}", pid);
-    event(R"("ph":"M","pid":{},"name":"process_name","args":{{"name":{}}})", pid, json_string(name));
-    event(R"("ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}})", pid, pid);
-    names_.clear();
+    events_.process(pid, rank.chosen.stands_for > 1
+                             ? fmt::format("rank {} (like {} more)", pid, rank.chosen.stands_for - 1)
+                             : fmt::format("rank {}", pid));
+    const RankFacts facts(source_, rank.chosen);
     for (std::size_t i = 0; i < rank.tracks.size(); ++i) {
-      event(R"("ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}})", pid, i + 1,
-            json_string(rank.tracks[i].name));
-      for (const Slice& slice : rank.tracks[i].slices) add(rank.chosen.rank, i + 1, slice);
+      const std::uint64_t thread = thread_of(rank, i);
+      events_.thread(pid, thread, rank.tracks[i].name);
+      auto pass = rank.tracks[i].passes.begin();
+      for (const Slice& slice : rank.tracks[i].slices) {
+        for (; pass != rank.tracks[i].passes.end() && pass->start <= slice.start; ++pass) add(rank, thread, *pass);
+        add(facts, pid, thread, slice);
+      }
+      for (; pass != rank.tracks[i].passes.end(); ++pass) add(rank, thread, *pass);
     }
-    write_(std::exchange(text_, {}));
+    if (const std::optional<std::size_t> place = place_of_bubbles(rank)) add_bubbles(rank, *place + 1);
   }
 
   // `flow`: of the message, which is drawn from the send's slice to the receive's.
-  void add_flow(std::size_t flow, bool begins, RankId rank, std::size_t track, Time time) {
-    event(R"("ph":"{}","bp":"e","id":{},"pid":{},"tid":{},"ts":{},"name":"message","cat":"message")",
-          begins ? 's' : 'f', flow, index_of(rank), track, microseconds(time));
+  void add_flow(std::size_t flow, bool begins, RankId rank, std::uint64_t thread, Time time) {
+    events_.arrow(flow, begins, {index_of(rank), thread, trace_time(time)}, "message");
   }
   void add_memory(RankId rank, Time time, std::int64_t bytes) {
-    event(R"("ph":"C","pid":{},"name":"memory, GiB","ts":{},"args":{{"GiB":{:.3f}}})", index_of(rank),
-          microseconds(time), static_cast<double>(bytes) / (1 << 30));
+    events_.counter({index_of(rank), 0, trace_time(time)}, "memory, GiB",
+                    fmt::format(R"("GiB":{:.3f})", static_cast<double>(bytes) / (1 << 30)));
   }
   void add_links(const RankLinkRates& rank, const LinkRate& rate) {
     std::string values;
     for (std::size_t i = 0; i < rank.classes.size(); ++i)
       values += fmt::format(FMT_COMPILE("{}{}:{:.4f}"), i == 0 ? "" : ",", json_string(rank.classes[i]),
                             rate.by_class[i] / 1e9);
-    event(R"("ph":"C","pid":{},"name":"links, GB/s","ts":{},"args":{{{}}})", index_of(rank.rank),
-          microseconds(rate.time), values);
+    events_.counter({index_of(rank.rank), 0, trace_time(rate.time)}, "links, GB/s", values);
   }
 
  private:
-  void add(RankId rank, std::size_t track, const Slice& slice) {
-    const std::string place =
-        fmt::format(FMT_COMPILE(R"("pid":{},"tid":{},"ts":{})"), index_of(rank), track, microseconds(slice.start));
-    std::string name = name_of(rank, slice.node);
-    if (slice.operations > 1) name.insert(name.size() - 1, fmt::format(" and {} more", slice.operations - 1));
-    event(R"("ph":"X",{},"dur":{},"name":{})", place, microseconds(slice.length()), name);
+  void add(const RankTimeline& rank, std::uint64_t thread, const PassSlice& pass) {
+    const workload::PassKind kind = pass.first.pass.kind;
+    events_.slice({index_of(rank.chosen.rank), thread, trace_time(pass.start)},
+                  trace_time(enclosing_length(pass.start, pass.end)), with_more(name_of(pass.first), pass.passes),
+                  fmt::format(R"({},"start_ps":{},"end_ps":{})", json_arguments(pass.first, rank.stage),
+                              pass.start.time_since_epoch().count(), pass.end.time_since_epoch().count()),
+                  kPassColours[static_cast<std::size_t>(kind)]);
+  }
+
+  void add(const RankFacts& facts, std::uint64_t pid, std::uint64_t thread, const Slice& slice) {
+    const std::string start = trace_time(slice.start);
+    const OperationFacts own = facts.of({slice.node, slice.number, slice.start, slice.moving, slice.end, {}});
+    const std::string arguments =
+        slice.operations == 1 ? json_arguments(own) : fmt::format(R"("operations":{})", slice.operations);
+    events_.slice({pid, thread, start}, trace_time(slice.length()), with_more(std::string(own.name), slice.operations),
+                  arguments);
     if (slice.operations == 1 && slice.moving > slice.start && slice.moving <= slice.end)
-      event(R"("ph":"X",{},"dur":{},"name":"waiting")", place, microseconds(slice.moving - slice.start));
+      events_.slice({pid, thread, start}, trace_time(slice.moving - slice.start), "waiting");
   }
 
-  const std::string& name_of(RankId rank, NodeId node) {
-    const auto [known, is_new] = names_.try_emplace(node);
-    if (is_new) known->second = json_string(source_.job.labels_of(rank).name(node));
-    return known->second;
-  }
-
-  template <class... Parts>
-  void event(fmt::format_string<Parts...> format, Parts&&... parts) {
-    text_ += is_first_ ? "\n{" : ",\n{";
-    is_first_ = false;
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Parts>(parts)...);
-    text_ += '}';
+  // `idle_ps` is exact, also where bubbles are put together.
+  void add_bubbles(const RankTimeline& rank, std::uint64_t thread) {
+    const auto pid = index_of(rank.chosen.rank);
+    events_.thread(pid, thread, "bubble");
+    for (const Bubble& bubble : rank.bubbles)
+      events_.slice({pid, thread, trace_time(bubble.start)}, trace_time(bubble.length()),
+                    with_more("bubble", bubble.bubbles), fmt::format(R"("idle_ps":{})", bubble.idle.count()), "grey");
   }
 
   const TimelineSource& source_;
-  const std::function<void(std::string_view)>& write_;
-  std::string text_;
-  bool is_first_ = true;
-  std::map<NodeId, std::string> names_;  // of the rank's program
+  TraceEvents events_;
 };
 
 // Positions of slices in the output, for operations that stand by themselves.
-using Places = std::map<std::pair<RankId, NodeId>, std::pair<std::size_t, Slice>>;
+using Places = std::map<std::pair<RankId, NodeId>, std::pair<std::uint64_t, Slice>>;
 
 Places transfers_of(const TimelineSource& source, std::span<const RankTimeline> ranks) {
   Places places;
@@ -121,7 +135,7 @@ Places transfers_of(const TimelineSource& source, std::span<const RankTimeline> 
     for (std::size_t i = 0; i < rank.tracks.size(); ++i)
       for (const Slice& slice : rank.tracks[i].slices)
         if (slice.operations == 1 && workload::is_transfer(source.job.graph(rank.chosen.rank).kind(slice.node)))
-          places.emplace(std::pair(rank.chosen.rank, slice.node), std::pair(i + 1, slice));
+          places.emplace(std::pair(rank.chosen.rank, slice.node), std::pair(thread_of(rank, i), slice));
   return places;
 }
 
@@ -163,7 +177,6 @@ TimelineSize write_timeline(const TimelineSource& source, std::span<const Chosen
   const Timelines timelines =
       collect_timelines(source, ranks.first(std::min(ranks.size(), kMostTimelineRanks)), kMostSlices);
   EventWriter writer(source, write);
-  writer.begin();
   for (const RankTimeline& rank : timelines.ranks) writer.add(rank);
   add_flows(source, timelines.ranks, writer);
   if (source.training) add_memory(source, timelines.ranks, timelines.merged, writer);

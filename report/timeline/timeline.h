@@ -2,8 +2,10 @@
 // Timeline of the ranks as a file that Perfetto (ui.perfetto.dev) and Chrome open: trace events in JSON, a process for
 // each rank, a track for each thing it does at a time.
 //
-// Slices of a track never overlap. What moves at once is on tracks of its own: "tensor", "tensor 2". A collective that
-// waits for its members, and a receive whose sender has not started, have a slice "waiting" in them. The file stays
+// Slices of a track nest or follow one another. What moves at once is on tracks of its own: "tensor", "tensor 2".
+// Passes of micro-batches, "F3", have their kernels in them, and the time in which a rank is in none is on the track
+// "bubble". A collective that waits for its members, and a receive whose sender has not started, have a slice "waiting"
+// in them. Slices have facts of their operations (report/operations/operation_facts.h) as arguments. The file stays
 // small whatever the job: where there are too many slices, those shorter than some time become one with their
 // neighbours, which says how many operations it holds.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Timeline of the ranks as data for pictures: slices on tracks. Slices of a track never overlap: operations of a kind
-// that do are on tracks of their own.
+// that do are on tracks of their own. The kernels of a pass of a micro-batch are on one track, within the pass.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "report/operation_log.h"
+#include "report/passes/passes.h"
 #include "report/rank_choice.h"
-#include "report/result.h"
-#include "workload/graph/job.h"
-#include "workload/training/program/generate_job.h"
+#include "report/timeline_source.h"
 
 namespace orrery::report {
-
-// Source of a timeline. All outlive it.
-struct TimelineSource {
-  const workload::Job& job;
-  const std::optional<workload::TrainingFacts>& training;
-  const OperationLog& log;
-  std::span<const RankId> acting;  // by rank: whose operations the log has for it
-  const Result& result;
-};
 
 // One operation, or several that follow one another on a track.
 struct Slice {
@@ -33,19 +22,45 @@ struct Slice {
   Time moving;
   Time end;
   NodeId node{};
+  std::uint32_t number = 0;  // OperationRecord::number
   std::uint32_t operations = 1;
+  std::uint32_t place = 0;  // among the track's passes: 2 i before the pass i, 2 i + 1 in it
+  Duration busy{};          // time of its operations: its length without the gaps between them
+
+  Duration length() const { return end - start; }
+};
+
+// One pass, or several that follow one another on a track.
+struct PassSlice {
+  PassSpan first;
+  Time start;
+  Time end;
+  std::uint32_t passes = 1;
+
+  Duration length() const { return end - start; }
+};
+
+// One stretch of time in which a rank of a pipeline is in no pass, or several.
+struct Bubble {
+  Time start;
+  Time end;
+  Duration idle{};  // of the time until the end
+  std::uint32_t bubbles = 1;
 
   Duration length() const { return end - start; }
 };
 
 struct Track {
   std::string name;
-  std::vector<Slice> slices;  // by start, none overlaps the next
+  std::vector<Slice> slices;      // by start, none overlaps the next
+  std::vector<PassSlice> passes;  // likewise; every slice lies in one of them or outside of all
 };
 
 struct RankTimeline {
   ChosenRank chosen;
   std::vector<Track> tracks;
+  std::optional<std::uint32_t> stage{};  // place in its pipeline
+  std::vector<Bubble> bubbles{};         // by start
 };
 
 struct Timelines {

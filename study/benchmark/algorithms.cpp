@@ -2,17 +2,24 @@
 #include "study/benchmark/algorithms.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "collectives/algorithms.h"
 #include "collectives/nccl/options.h"
 #include "core/assert.h"
+#include "core/config/quantity_text.h"
+#include "report/plot/style.h"
 #include "report/table.h"
-#include "study/plot/curves.h"
 
 namespace orrery::study {
 namespace {
+
+using report::PicturePanel;
+using report::PictureSeries;
+using report::PictureSpot;
+using report::SeriesShape;
 
 std::vector<std::string> names_of_all(bool is_nccl) {
   if (is_nccl) return collectives::nccl_algorithm_names();
@@ -21,8 +28,8 @@ std::vector<std::string> names_of_all(bool is_nccl) {
   return names;
 }
 
-bool can_answer(const CollectiveQuestion& question, const workload::CallOperation& operation, std::span<const Bytes> sizes,
-                const ConfigFiles& files) {
+bool can_answer(const CollectiveQuestion& question, const workload::CallOperation& operation,
+                std::span<const Bytes> sizes, const ConfigFiles& files) {
   try {
     check_collective(question, operation, sizes, files);
     return true;
@@ -34,8 +41,8 @@ bool can_answer(const CollectiveQuestion& question, const workload::CallOperatio
 }  // namespace
 
 std::vector<CollectiveQuestion> with_each_algorithm(const CollectiveQuestion& question,
-                                                    const workload::CallOperation& operation, std::span<const Bytes> sizes,
-                                                    const ConfigFiles& files) {
+                                                    const workload::CallOperation& operation,
+                                                    std::span<const Bytes> sizes, const ConfigFiles& files) {
   CollectiveQuestion plain = question;
   plain.algorithm.clear();
   check_collective(plain, operation, sizes, files);
@@ -61,10 +68,10 @@ std::string algorithms_text(std::span<const CollectiveTable> tables) {
   report::Table text;
   text.column("size (B)");
   for (const CollectiveTable& table : tables) text.column(table.algorithm);
-  text.column("fastest", report::Table::Align::kLeft);
+  text.column("fastest", report::Table::Align::kLeft, report::Interest::kAnswer);
   const std::vector<CollectiveRow>& first = tables.front().rows;
   const bool has_least = std::ranges::all_of(first, [](const CollectiveRow& row) { return row.least.has_value(); });
-  if (has_least) text.column("bound");
+  if (has_least) text.column("bound", report::kRight, report::Interest::kDetail);
   for (std::size_t row = 0; row < first.size(); ++row) {
     std::vector<std::string> cells = {fmt::format("{}", first[row].bytes.count())};
     for (const CollectiveTable& table : tables)
@@ -80,32 +87,53 @@ std::string algorithms_text(std::span<const CollectiveTable> tables) {
          text.text();
 }
 
-std::string collective_plot(std::span<const CollectiveTable> tables, std::span<const std::string> names) {
+report::Picture collective_picture(std::span<const CollectiveTable> tables, std::span<const std::string> names) {
   ORRERY_ASSERT(!tables.empty() && tables.size() == names.size());
-  CurvePlot plot;
-  plot.title = fmt::format("{} by {}", tables.front().operation, tables.size() == 1 ? "size" : "size and choice");
-  Curve bound{"bound", {}, true};
+  report::Picture picture;
+  picture.title = fmt::format("{} by {}", tables.front().operation, tables.size() == 1 ? "size" : "size and choice");
+  picture.fields = {"name"};
+  PictureSeries bound{"bound", SeriesShape::kBound, tables.size(), tables.size(), {"bound"}, {}};
+  std::vector<PictureSeries> times, rates;
+  double longest = 0, fastest = 0;
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    Curve curve{names[i], {}};
+    PictureSeries time{names[i], SeriesShape::kLine, i, report::mark_beside(i), {names[i]}, {}}, rate = time;
     for (const CollectiveRow& row : tables[i].rows) {
       if (row.bytes == Bytes(0) || row.time == Duration::zero()) continue;
-      curve.values.emplace_back(row.bytes, microseconds(row.time));
+      const auto spot = [&](double value, const std::string& text) {
+        PictureSpot one{static_cast<double>(row.bytes.count()), value};
+        one.note = fmt::format("{}, {}: {}, {}, bound by {}", names[i], rounded(row.bytes), text, row.algorithm,
+                               row.bound.name);
+        return one;
+      };
+      time.spots.push_back(spot(seconds(row.time), rounded(row.time)));
+      longest = std::max(longest, seconds(row.time));
+      if (row.bus_bandwidth > 0)
+        rate.spots.push_back(spot(row.bus_bandwidth, rounded(Bandwidth(std::llround(row.bus_bandwidth)))));
+      fastest = std::max(fastest, row.bus_bandwidth);
       if (i == 0 && row.least && *row.least > Duration::zero())
-        bound.values.emplace_back(row.bytes, microseconds(*row.least));
+        bound.spots.push_back({static_cast<double>(row.bytes.count()), seconds(*row.least)});
     }
-    if (!curve.values.empty()) plot.curves.push_back(std::move(curve));
+    if (!time.spots.empty()) times.push_back(std::move(time));
+    if (!rate.spots.empty()) rates.push_back(std::move(rate));
     const std::string machine = fmt::format("{}: {}", tables[i].cluster, machine_text(tables[i]));
-    if (std::ranges::find(plot.captions, machine) == plot.captions.end()) plot.captions.push_back(machine);
+    if (std::ranges::find(picture.captions, machine) == picture.captions.end()) picture.captions.push_back(machine);
   }
-  if (!bound.values.empty()) {
-    plot.captions.push_back(
+  if (!bound.spots.empty()) {
+    picture.captions.push_back(
         fmt::format("bound: latency, or what must leave the ranks and nodes of {} over all of their links, without "
                     "sums in switches",
                     tables.front().cluster));
-    plot.curves.push_back(std::move(bound));
+    times.push_back(std::move(bound));
   }
-  plot.up = "Time (us)";
-  return curve_plot(plot);
+  const report::PictureAxis size{"message size", "bytes", {"bytes", 1, true}, true};
+  if (!times.empty())
+    picture.panels.push_back(
+        {"Time", size, {"time", "time_s", report::unit_for("s", longest), true}, std::move(times)});
+  if (!rates.empty())
+    picture.panels.push_back(
+        {"Bus bandwidth", size, {"bus bandwidth", "busbw_Bps", report::unit_for("B/s", fastest)}, std::move(rates)});
+  picture.keys = {report::key_of_series(picture.panels)};
+  return picture;
 }
 
 }  // namespace orrery::study

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/config/tree.h"
+#include "report/plot/picture.h"
 #include "study/benchmark/question.h"
 #include "study/benchmark/study.h"
 
@@ -28,8 +29,8 @@ bool runs_as_asked(const CollectiveTable& table);
 // `tables` are of one cluster and the same sizes; at least one.
 std::string algorithms_text(std::span<const CollectiveTable> tables);
 
-// Time over size of every table as the text of an SVG file, named by `names`, and the least time of the first one. At
-// least one table, with a row of at least one byte.
-std::string collective_plot(std::span<const CollectiveTable> tables, std::span<const std::string> names);
+// Time and bus bandwidth over size of every table, named by `names`, and the least time of the first one. At least one
+// table, with a row of at least one byte.
+report::Picture collective_picture(std::span<const CollectiveTable> tables, std::span<const std::string> names);
 
 }  // namespace orrery::study

@@ -49,13 +49,13 @@ struct Benchmark {
 // Algorithm for ranks that are no whole part of the cluster.
 std::string logical_group_algorithm(CollectiveKind kind, const system::CollectiveOptions& options,
                                     const collectives::Algorithm& algorithm) {
-  std::string used = experiment::name_with_window(algorithm);
+  std::string used = algorithm.full_name();
   for (const collectives::Algorithm& named : options.algorithms[static_cast<std::size_t>(kind)])
-    if (experiment::name_with_window(named) != used)
+    if (named.full_name() != used)
       throw InputError({"--gpus-per-node"},
                        fmt::format("some devices of each of several nodes run {} as one logical group, with {}; {} "
                                    "cannot be chosen",
-                                   name_of(kind), used, experiment::name_with_window(named)),
+                                   name_of(kind), used, named.full_name()),
                        "take all devices of a node or one, or leave the algorithm out");
   return used;
 }
@@ -84,10 +84,7 @@ std::string fixed_algorithms(CollectiveKind kind, const experiment::Experiment& 
   const std::vector<system::DimensionAlgorithm> algorithms =
       system::choose_algorithms(kind, options, layout, dimensions);
   if (!layout.cuboid) return logical_group_algorithm(kind, options, algorithms.front().algorithm);
-  std::string text;
-  for (const system::DimensionAlgorithm& chosen : algorithms)
-    text += (text.empty() ? "" : "+") + experiment::name_with_window(chosen.algorithm);
-  return text;
+  return system::name_of(algorithms);
 }
 
 // Choices of the library by size, and the time of a call without its bytes.
@@ -156,7 +153,7 @@ class Choices {
 
   workload::CallOperation operation_;
   const system::NcclLibrary* library_;   // null: the fixed one
-  std::string algorithm_ = "send/recv";  // of the fixed library; of NCCL what is made of sends and receives
+  std::string algorithm_{system::kSendsAndReceives};  // of the fixed library; of NCCL what is made of sends and receives
   Duration latency_{};                   // of the fixed library
   system::GroupLayout layout_;
   // The longest routes from a rank to the next, by whether they stay in a node.

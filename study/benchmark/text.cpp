@@ -96,20 +96,21 @@ std::string machine_text(const CollectiveTable& table) {
 }
 
 std::string collective_text(const CollectiveTable& table) {
-  using report::kRight;
+  using report::kRight, report::Interest;
+  report::Table rows = report::table_of(
+      table.rows,
+      {{"size (B)", [](const auto& row) { return row.bytes.count(); }},
+       {"count (float)", &CollectiveRow::count, kRight, Interest::kDetail},
+       {"time (us)", time_text, kRight, Interest::kAnswer},
+       {"algbw (GB/s)", [](const auto& row) { return rate_text(row.algorithm_bandwidth); }, kRight},
+       {"busbw (GB/s)", [](const auto& row) { return rate_text(row.bus_bandwidth); }, kRight, Interest::kAnswer},
+       {"algorithm", &CollectiveRow::algorithm},
+       {"protocol", [&](const auto& row) { return table.library.empty() ? "-" : row.protocol.value_or(""); }},
+       {"bound by", [](const auto& row) { return bound_text(row.bound); }, std::nullopt, Interest::kAnswer}});
+  rows.keep_headings();  // `orrery calibrate` reads it
   return fmt::format("{} on {}: {}\n{}\n", table.operation, table.cluster, machine_text(table),
                      intervals_text(table, "  ")) +
-         report::table_of(
-             table.rows,
-             {{"size (B)", [](const auto& row) { return row.bytes.count(); }},
-              {"count (float)", &CollectiveRow::count},
-              {"time (us)", time_text, kRight},
-              {"algbw (GB/s)", [](const auto& row) { return rate_text(row.algorithm_bandwidth); }, kRight},
-              {"busbw (GB/s)", [](const auto& row) { return rate_text(row.bus_bandwidth); }, kRight},
-              {"algorithm", &CollectiveRow::algorithm},
-              {"protocol", [&](const auto& row) { return table.library.empty() ? "-" : row.protocol.value_or(""); }},
-              {"bound by", [](const auto& row) { return bound_text(row.bound); }}})
-             .text();
+         rows.text();
 }
 
 std::string side_by_side_text(std::span<const CollectiveTable> tables) {
@@ -123,11 +124,12 @@ std::string side_by_side_text(std::span<const CollectiveTable> tables) {
     const std::string algorithm = table.library.empty() ? ", " + table.rows.front().algorithm : "";
     heading +=
         fmt::format("  {}: {}{}\n", table.cluster, machine_text(table), algorithm) + intervals_text(table, "    ");
-    text.column(fmt::format("{}: time (us)", table.cluster));
+    using report::Interest;
+    text.column(fmt::format("{}: time (us)", table.cluster), report::kRight, Interest::kAnswer);
     text.column("busbw (GB/s)");
-    if (!table.library.empty()) text.column("algorithm", report::Table::Align::kLeft);
-    text.column("bound by", report::Table::Align::kLeft);
-    if (i > 0) text.column("busbw ratio");
+    if (!table.library.empty()) text.column("algorithm", report::Table::Align::kLeft, Interest::kDetail);
+    text.column("bound by", report::Table::Align::kLeft, Interest::kDetail);
+    if (i > 0) text.column("busbw ratio", report::kRight, Interest::kAnswer);
   }
   for (std::size_t r = 0; r < tables.front().rows.size(); ++r) {
     std::vector<std::string> cells = {fmt::format("{}", tables.front().rows[r].bytes.count())};

@@ -19,106 +19,12 @@
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 #include "report/parts.h"
-#include "report/table.h"
+#include "study/compare/figures.h"
 
 namespace orrery::study {
 namespace {
 
-std::map<std::string, double> parts_by_name(const report::Result& result) {
-  std::map<std::string, double> parts;
-  for (const report::Part& part : report::mean_parts(result)) parts[part.name] = part.seconds;
-  return parts;
-}
-
-// A figure of results as people name it: by the key of the configuration that it is, else in words without its unit,
-// which the value has: "memory.peak_bytes" is "memory peak".
-struct FigureText {
-  std::string name;
-  std::string (*value)(const nlohmann::ordered_json&);
-};
-
-FigureText figure_text(std::string path) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kKeys = {
-      {{"memory.capacity_bytes", "cluster.node.device.memory.capacity"}}};
-  const bool is_bytes = path.ends_with("_bytes");
-  const auto value =
-      is_bytes
-          ? +[](const nlohmann::ordered_json&
-                    json) { return json.is_number_integer() ? rounded(Bytes(json.get<std::int64_t>())) : json.dump(); }
-          : +[](const nlohmann::ordered_json& json) {
-              return json.is_string() ? json.get<std::string>() : json.dump();
-            };
-  for (const auto& [figure, key] : kKeys)
-    if (path == figure) return {std::string(key), value};
-  if (is_bytes) path.resize(path.size() - std::string_view("_bytes").size());
-  std::ranges::replace(path, '.', ' ');
-  std::ranges::replace(path, '_', ' ');
-  return {std::move(path), value};
-}
-
-// Figures beside the times that differ: what the job needs, reaches and costs.
-std::vector<SettingDifference> differing_figures(const report::Result& first, const report::Result& second) {
-  constexpr std::array<std::string_view, 12> kOther = {"experiment", "provenance",   "simulation",   "links",
-                                                       "culprits",   "warnings",     "breakdown",    "kernels",
-                                                       "interval",   "link_classes", "busiest_link", "critical_path"};
-  const auto figures_of = [&](const report::Result& result) {
-    nlohmann::ordered_json document = report::to_json(result, true);
-    for (const std::string_view key : kOther) document.erase(std::string(key));
-    return document.flatten();
-  };
-  const nlohmann::ordered_json left = figures_of(first), right = figures_of(second);
-  std::vector<SettingDifference> differences;
-  for (const auto& [path, value] : left.items()) {
-    const auto other = right.find(path);
-    if (other == right.end() || *other == value) continue;
-    std::string name = path.substr(1);
-    std::ranges::replace(name, '/', '.');
-    const FigureText text = figure_text(std::move(name));
-    differences.push_back({text.name, text.value(value), text.value(*other)});
-  }
-  return differences;
-}
-
-// Below "no difference": why, and what differs nevertheless.
-std::string no_difference_text(const NamedResult& run, const NamedResult& first) {
-  constexpr std::size_t kMost = 4;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kMost, run.reasons.size()); ++i)
-    text += report::wrapped(to_text(run.reasons[i]));
-  if (run.reasons.size() > kMost) text += fmt::format("  {} more reasons with --json\n", run.reasons.size() - kMost);
-  const std::vector<SettingDifference> figures = differing_figures(*first.result, *run.result);
-  std::string others;
-  for (std::size_t i = 0; i < std::min(kMost, figures.size()); ++i)
-    others += fmt::format("{} {} {} -> {}", i == 0 ? "" : ",", figures[i].key, figures[i].first, figures[i].second);
-  if (!others.empty()) text += report::wrapped(fmt::format("but not alike:{}", others));
-  return text;
-}
-
-// "12 ms slower: exposed communication (tensor) +11 ms, idle +1 ms".
-std::string explanation(const NamedResult& run, const std::map<std::string, double>& parts,
-                        const std::map<std::string, double>& first, double difference, const NamedResult& first_run) {
-  constexpr std::size_t kShown = 3;
-  std::vector<std::pair<double, std::string>> changes;
-  for (const auto& [name, time] : parts) changes.emplace_back(time - (first.contains(name) ? first.at(name) : 0), name);
-  for (const auto& [name, time] : first)
-    if (!parts.contains(name)) changes.emplace_back(-time, name);
-  std::erase_if(changes, [](const auto& change) { return std::abs(change.first) < 1e-12; });
-  std::ranges::stable_sort(changes, std::ranges::greater{}, [](const auto& change) { return std::abs(change.first); });
-  if (changes.empty() || difference == 0)
-    return fmt::format("{}: no difference in the iteration time\n", printable(run.name)) +
-           no_difference_text(run, first_run);
-  std::string text = fmt::format("{}: {} {}:", printable(run.name), time_text(std::abs(difference)),
-                                 difference < 0 ? "faster" : "slower");
-  for (std::size_t i = 0; i < std::min(kShown, changes.size()); ++i)
-    text += fmt::format("{} {} {}", i == 0 ? "" : ",", changes[i].second, signed_time(changes[i].first));
-  return text + "\n";
-}
-
-// --- of two runs
-
 constexpr std::string_view kNothing = "-";
-constexpr std::size_t kLines = report::kScreenLines - 1;  // and one for the prompt
-
 using FlatSettings = std::vector<std::pair<std::string, std::string>>;
 
 void flatten(const ConfigValue& value, const std::string& path, FlatSettings& flat) {
@@ -150,119 +56,56 @@ std::vector<OperationDifference> largest_first(const std::map<std::string, Opera
   return differences;
 }
 
-std::size_t lines_of(const std::string& text) {
-  std::size_t lines = 0, first = 0;
-  for (std::size_t end = text.find('\n'); end != std::string::npos; first = end + 1, end = text.find('\n', first))
-    lines += std::max<std::size_t>(1, (end - first + report::kScreenWidth - 1) / report::kScreenWidth);
-  return lines;
-}
-
-// Names tell nothing that the values do not: they are the first to go.
-std::string settings_text(const std::vector<NamedResult>& runs) {
-  constexpr std::size_t kMost = 5;
-  std::vector<SettingDifference> differences =
-      differing_settings(runs[0].result->experiment, runs[1].result->experiment);
-  if (differences.empty()) return "\nno setting differs: both are the same experiment\n";
-  const std::size_t most = std::min(differences.size(), kMost);
-  const auto is_value = [](const SettingDifference& one) { return one.key != "name" && !one.key.ends_with(".name"); };
-  if (differences.size() > most) std::stable_partition(differences.begin(), differences.end(), is_value);
-  report::Table table({"setting", "first", "second"}, {});
-  for (const SettingDifference& one : std::span(differences).first(most))
-    table.row({printable(one.key, 38), printable(one.first, 16), printable(one.second, 16)});
-  std::string text = "\n" + table.text();
-  if (differences.size() > most) text += fmt::format("  {} more with --json\n", differences.size() - most);
-  return text;
-}
-
-// Keys for which no error of ratios is given, each once.
-std::string by_hand_text(const std::vector<NamedResult>& runs) {
-  std::string text;
-  std::set<std::string> told;
-  for (const NamedResult& run : runs)
-    if (run.result->finish != runs.front().result->finish && !run.by_hand.empty() && told.insert(run.by_hand).second)
-      text += report::wrapped(no_ratio_error_text(run.by_hand));
-  return text;
-}
-
-// Runs whose times differ by less than ratios are off, a line for those of one sort of job.
-std::string ties_text(const std::vector<NamedResult>& runs) {
-  const double first = seconds(runs.front().result->finish);
-  std::map<std::pair<double, std::size_t>, std::vector<std::string>> names;  // by the error and the number of pairs
-  for (const NamedResult& run : runs)
-    if (const double time = seconds(run.result->finish);
-        run.ratio && first > 0 && time > 0 && time != first && is_within(time / first, *run.ratio))
-      names[{run.ratio->at_most, run.ratio->pairs}].push_back(run.name);
-  std::string text;
-  for (const auto& [error, tied] : names) {
-    RatioError ratio;
-    ratio.at_most = error.first, ratio.pairs = error.second;
-    text += report::wrapped(fmt::format("{}: the difference is no more than predicted ratios of times are off: {}",
-                                        fmt::join(tied, ", "), ratio_errors_text(ratio)));
+nlohmann::ordered_json run_json(const NamedResult& run, const NamedResult& first_run) {
+  const double time = seconds(run.result->finish), first = seconds(first_run.result->finish);
+  nlohmann::ordered_json parts = nlohmann::ordered_json::object(), kinds = nlohmann::ordered_json::object();
+  for (const report::Part& part : report::mean_parts(*run.result)) {
+    parts[part.name] = part.seconds;
+    kinds[part.name] = report::short_name(part);
   }
-  return text + by_hand_text(runs);
+  nlohmann::ordered_json json = {{"name", run.name},
+                                 {"time_s", time},
+                                 {"ratio", first > 0 ? time / first : 1},
+                                 {"parts_s", parts},
+                                 {"part_kinds", kinds}};
+  json["work"] = work_of(*run.result);
+  nlohmann::ordered_json& figures = json["figures"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : report::figure_values(report::figure_source(*run.result)))
+    figures[name] = report::to_json(value);
+  if (run.result->training) {
+    json[run.result->training->has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] =
+        run.result->training->tokens_per_s_per_gpu;
+    for (const MemoryDifference& use : differing_memory(*run.result, *run.result))
+      json["memory_bytes"][use.what] = use.first;
+    json["fits"] = memory_fit(*run.result) == MemoryFit::kFits;
+  }
+  if (run.ratio) {
+    json["ratio_error"] = to_json(*run.ratio);
+    if (first > 0 && time > 0) json["ratio_interval"] = to_json(ratio_interval(time / first, *run.ratio));
+  }
+  if (const std::string sureness = sureness_sentence(run, first_run); !sureness.empty()) json["sureness"] = sureness;
+  if (const std::string unlike = unlike_sentence(run, first_run); !unlike.empty()) json["unlike"] = unlike;
+  if (!run.by_hand.empty()) json["by_hand"] = printable(run.by_hand, 120);
+  for (const NoDifference& one : run.reasons) json[time == first ? "no_difference" : "held_up"].push_back(to_json(one));
+  return json;
 }
 
-// Tokens of an iteration, of all ranks; 0 of a job without any.
-double tokens_of(const report::Result& result) {
-  return result.training ? result.training->tokens_per_s_per_gpu * static_cast<double>(result.class_of_rank.size()) *
-                               seconds(report::iteration_time(result))
-                         : 0;
-}
-
-// A row for the pace of jobs whose iterations are of other numbers of tokens, or samples, so that times tell less.
-void add_pace(const std::vector<NamedResult>& runs, report::Table& table) {
-  constexpr double kSame = 1e-6;
-  const double first = tokens_of(*runs.front().result);
-  const auto is_alike = [&](const NamedResult& run) {
-    return std::abs(tokens_of(*run.result) - first) <= kSame * first;
-  };
-  const auto is_trained = [](const NamedResult& run) { return run.result->training.has_value(); };
-  if (!std::ranges::all_of(runs, is_trained) || std::ranges::all_of(runs, is_alike)) return;
-  const bool has_tokens = runs.front().result->training->has_tokens;
-  std::vector<std::string> cells = {fmt::format("{} a second and GPU", has_tokens ? "tokens" : "samples")};
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const double pace = runs[i].result->training->tokens_per_s_per_gpu;
-    cells.push_back(fmt::format("{:.1f}", pace));
-    if (i > 0) cells.push_back(ratio_text(pace, runs.front().result->training->tokens_per_s_per_gpu));
+nlohmann::ordered_json compared_json(const std::vector<NamedResult>& runs) {
+  std::vector<const report::Result*> results;
+  for (const NamedResult& run : runs) results.push_back(run.result);
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const ComparedFigure& one : compared_figures(results)) {
+    list.push_back({{"name", one.figure->name()},
+                    {"heading", report::row_name(*one.figure)},
+                    {"unit", report::name_of(one.figure->unit)},
+                    {"better", report::name_of(one.figure->better)}});
+    for (const auto& number : one.numbers) {
+      nlohmann::ordered_json& ratios = list.back()["ratios"];
+      const bool has = number && one.numbers.front() && *one.numbers.front() > 0;
+      ratios.push_back(has ? nlohmann::ordered_json(*number / *one.numbers.front()) : nlohmann::ordered_json());
+    }
   }
-  table.row(std::move(cells));
-}
-
-// As many rows as still fit on the screen below `above`.
-std::string operations_text(const std::vector<NamedResult>& runs, const std::string& above) {
-  if (!runs[0].path || !runs[1].path) return {};
-  std::map<std::string, OperationDifference> by_name;
-  OperationDifference all{"all", {}, {}}, other{"other operations", {}, {}};
-  const auto add = [](OperationDifference& to, const OperationDifference& one) {
-    to.first += one.first;
-    to.second += one.second;
-  };
-  for (const OperationDifference& one : differing_operations(*runs[0].path, *runs[1].path)) {
-    std::string name = without_numbers(one.what);
-    OperationDifference& same = by_name[name];
-    same.what = std::move(name);
-    add(same, one);
-    add(all, one);
-  }
-  constexpr std::size_t kAround = 4, kLeast = 3;  // lines of the heading and the sums; operations in any case
-  const std::size_t lines = lines_of(above) + kAround;
-  const std::size_t most = std::max(kLeast, kLines - std::min(kLines, lines));
-  std::vector<OperationDifference> shown = largest_first(by_name);
-  const auto differing = static_cast<std::size_t>(std::ranges::count_if(
-      shown, [](const OperationDifference& one) { return one.difference() != Duration::zero(); }));
-  if (differing == 0) return {};
-  const std::size_t kept = std::min(most, differing);
-  for (std::size_t i = kept; i < shown.size(); ++i) add(other, shown[i]);
-  if (shown.size() > kept) {
-    shown.resize(kept);
-    shown.push_back(other);
-  }
-  shown.push_back(all);
-  report::Table table({"operations on the critical path"}, {"first", "second", "difference"});
-  for (const OperationDifference& one : shown)
-    table.row(
-        {printable(one.what, 40), rounded(one.first), rounded(one.second), signed_time(seconds(one.difference()))});
-  return "\n" + table.text();
+  return list;
 }
 
 }  // namespace
@@ -302,63 +145,25 @@ std::vector<OperationDifference> differing_operations(const report::CriticalPath
   return largest_first(by_name);
 }
 
-std::string comparison_text(const std::vector<NamedResult>& runs) {
-  std::vector<std::map<std::string, double>> parts;
-  std::map<std::string, double> totals;
-  for (const NamedResult& run : runs) {
-    parts.push_back(parts_by_name(*run.result));
-    for (const auto& [name, time] : parts.back()) totals[name] += time;
+std::vector<OperationDifference> differing_kinds(const report::CriticalPath& first,
+                                                 const report::CriticalPath& second) {
+  std::map<std::string, OperationDifference> by_kind;
+  for (const OperationDifference& one : differing_operations(first, second)) {
+    std::string name = without_numbers(one.what);
+    OperationDifference& same = by_kind[name];
+    same.what = std::move(name);
+    same.first += one.first;
+    same.second += one.second;
   }
-  std::vector<std::pair<double, std::string>> order;
-  for (const auto& [name, total] : totals) order.emplace_back(total, name);
-  std::ranges::stable_sort(order, std::ranges::greater{}, &std::pair<double, std::string>::first);
-
-  report::Table table;
-  table.column("mean over ranks", report::Table::Align::kLeft);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    table.column(runs[i].name);
-    if (i > 0) table.column("ratio");
-  }
-  const auto add_row = [&](const std::string& heading, const std::function<double(std::size_t)>& value) {
-    std::vector<std::string> cells = {heading};
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      cells.push_back(time_text(value(i)));
-      if (i > 0) cells.push_back(ratio_text(value(i), value(0)));
-    }
-    table.row(std::move(cells));
-  };
-  add_row("iteration time", [&](std::size_t i) { return seconds(runs[i].result->finish); });
-  for (const auto& [total, name] : order)
-    add_row("  " + name,
-            [&, &part = name](std::size_t i) { return parts[i].contains(part) ? parts[i].at(part) : 0.0; });
-  add_pace(runs, table);
-  std::string text = table.text() + "\n";
-  for (std::size_t i = 1; i < runs.size(); ++i)
-    text += explanation(runs[i], parts[i], parts[0], seconds(runs[i].result->finish) - seconds(runs[0].result->finish),
-                        runs[0]);
-  text += ties_text(runs);
-  if (runs.size() != 2) return text;
-  text += settings_text(runs);
-  return text + operations_text(runs, text);
+  return largest_first(by_kind);
 }
 
 nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  const double first = seconds(runs.front().result->finish);
-  for (const NamedResult& run : runs) {
-    const double time = seconds(run.result->finish);
-    nlohmann::ordered_json parts = nlohmann::ordered_json::object();
-    for (const report::Part& part : report::mean_parts(*run.result)) parts[part.name] = part.seconds;
-    list.push_back({{"name", run.name}, {"time_s", time}, {"ratio", first > 0 ? time / first : 1}, {"parts_s", parts}});
-    if (run.result->training)
-      list.back()[run.result->training->has_tokens ? "tokens_per_s_per_gpu" : "samples_per_s_per_gpu"] =
-          run.result->training->tokens_per_s_per_gpu;
-    if (run.ratio) list.back()["ratio_error"] = to_json(*run.ratio);
-    if (!run.by_hand.empty()) list.back()["by_hand"] = printable(run.by_hand, 120);
-    for (const NoDifference& one : run.reasons)
-      list.back()["no_difference"].push_back({{"keys", one.keys}, {"reason", one.reason}, {"remedy", one.remedy}});
-  }
+  for (const NamedResult& run : runs) list.push_back(run_json(run, runs.front()));
   nlohmann::ordered_json document = {{"schema", "orrery.comparison/1"}, {"runs", std::move(list)}};
+  document["figures"] = compared_json(runs);
+  for (std::string& sentence : memory_sentences(runs)) document["out_of_memory"].push_back(std::move(sentence));
   if (runs.size() != 2) return document;
   nlohmann::ordered_json& settings = document["settings"] = nlohmann::ordered_json::array();
   for (const SettingDifference& one : differing_settings(runs[0].result->experiment, runs[1].result->experiment))
@@ -376,6 +181,14 @@ nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs) {
 report::Document comparison_document() {
   using enum report::KeyType;
   using report::maybe;
+  const report::DocumentKeys reason = {
+      {kTexts, "keys", "that differ"},
+      {kText, "reason", "that nothing comes of them"},
+      {kText, "remedy", "may be empty"},
+      {kText, "text", "all of it in a sentence"},
+      maybe({kTexts, "with", "settings of other keys, with which these may act"}),
+      maybe({kNumber, "saved_with", "share of the first's time that is saved with these settings, simulated"}),
+      maybe({kNumber, "saved_alone", "share of it that these settings save without what differs"})};
   return {
       "orrery.comparison/1",
       "`compare --json`",
@@ -387,16 +200,32 @@ report::Document comparison_document() {
          {kNumber, "time_s", ""},
          {kNumber, "ratio", "to the first"},
          {kMap, "parts_s", "mean over ranks", {{kNumber, "<PART>", ""}}},
+         {kMap, "part_kinds", "of the same, in a word: `compute`, `wait`, `tensor`", {{kText, "<PART>", ""}}},
+         {kText, "work", "what it does: `trains a model`, `replays traces`, ..."},
+         {kMap, "figures", "all that it has, as `orrery list figures` names them", {{kAny, "<FIGURE>", ""}}},
+         maybe({kMap, "memory_bytes", "of the fullest rank by use; the sum is in use", {{kWhole, "<USE>", ""}}}),
+         maybe({kTruth, "fits",
+                "false if the fullest rank may run out of memory: with libraries it needs more than its device's "
+                "driver has"}),
          maybe({kNumber, "tokens_per_s_per_gpu", "of a training job"}),
          maybe({kNumber, "samples_per_s_per_gpu", "the same where its model has no tokens"}),
          maybe({kMap, "ratio_error", "how far off ratios to the first are", ratio_error_keys()}),
+         maybe({kMap, "ratio_interval", "of the measured ratio, as these errors have it", ratio_interval_keys()}),
+         maybe({kText, "sureness", "how sure the ratio is, in a sentence, or why that is not known"}),
+         maybe({kText, "unlike",
+                "why the time is no measure beside the first's: other work, or iterations of another size"}),
          maybe({kText, "by_hand", "key that no published run has so, for which there is no such error"}),
-         maybe({kList,
-                "no_difference",
-                "of one that takes as long as the first",
-                {{kTexts, "keys", "that differ"},
-                 {kText, "reason", "that nothing comes of them"},
-                 {kText, "remedy", "may be empty"}}})}},
+         maybe({kList, "no_difference", "of one that takes as long as the first", reason}),
+         maybe({kList, "held_up", "of one that takes another time: faster links that others hold up", reason})}},
+       {kList,
+        "figures",
+        "that comparisons show beside the time, of those that a run has",
+        {{kText, "name", "as in `runs[].figures`"},
+         {kText, "heading", ""},
+         {kText, "unit", ""},
+         {kText, "better", "`less`, `more` or empty"},
+         {kAny, "ratios", "of each run to the first, or null"}}},
+       maybe({kTexts, "out_of_memory", "sentences on runs that may run out of memory, or would"}),
        maybe({kList,
               "settings",
               "of two experiments",

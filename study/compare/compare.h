@@ -2,6 +2,7 @@
 // Runs side by side: times, ratios, and what explains the difference.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "core/units.h"
 #include "report/critical_path.h"
 #include "report/documents/documents.h"
+#include "report/plot/picture.h"
 #include "report/result.h"
 #include "study/compare/no_difference.h"
 #include "study/interval/ratio.h"
@@ -22,9 +24,12 @@ struct NamedResult {
   std::string name;
   const report::Result* result = nullptr;  // outlives the comparison
   std::optional<report::CriticalPath> path{};
-  std::vector<NoDifference> reasons{};  // of one that takes as long as the first: why nothing comes of what differs
-  std::optional<RatioError> ratio{};    // how far off ratios to the first are; none where no published run tells
-  std::string by_hand{};                // a key of this run or the first for which none does
+  // Reasons of a run that takes as long as the first: why nothing comes of what differs. Of others, faster links that
+  // are held up.
+  std::vector<NoDifference> reasons{};
+  std::optional<RatioError> ratio{};  // how far off ratios to the first are; none where no published run tells
+  std::string by_hand{};              // a key of this run or the first for which none does
+  std::string no_ratio_error{};       // why none does: a sentence; empty where nothing is to be said
 };
 
 // A key of the resolved configurations whose values differ; "-" stands for none.
@@ -49,12 +54,34 @@ struct OperationDifference {
 std::vector<OperationDifference> differing_operations(const report::CriticalPath& first,
                                                       const report::CriticalPath& second);
 
-// One table: a row for the iteration time and for every part of it (mean over ranks), a column for each run and, from
-// the second on, its ratio to the first. Below it, per run, the parts that make up its difference from the first. Of
-// two runs with paths also the settings and the operations that differ, the layers of a model together.
-std::string comparison_text(const std::vector<NamedResult>& runs);
-// The document "orrery.comparison/1": of each run its times in seconds, by part the mean over ranks, and the ratios to
-// the first run. Of two also `settings` and, with paths, `operations`, each by itself.
+// The same with the layers, micro-batches and buckets of a job together: "layer * attention forward".
+std::vector<OperationDifference> differing_kinds(const report::CriticalPath& first, const report::CriticalPath& second);
+
+// kScreen: what is of most interest, as much as a screen has room for; all where tables are for other programs. kAll:
+// all parts, figures, settings, uses of memory and operations.
+enum class Detail : std::uint8_t { kScreen, kAll };
+
+// Writes of two runs one table: a row for the iteration time, for every part of it (mean over ranks) and for every
+// figure that comparisons show, a column for each run and the ratio of the second to the first. Of more, tables with a
+// line for each run. Below, per run, the parts that make up its difference from the first, how sure that is, and what
+// differs in memory. Of two runs with paths also the settings and the operations that differ, the layers of a model
+// together.
+std::string comparison_text(const std::vector<NamedResult>& runs, Detail detail = Detail::kScreen);
+// True if the times of two runs differ by no more than a billionth, which no figure shows.
+bool takes_as_long(const NamedResult& run, const NamedResult& first);
+// Tells how sure the ratio of a run to the first is, in a sentence: what pairs of published runs tell, or why they do
+// not; empty where nothing is to be said.
+std::string sureness_sentence(const NamedResult& run, const NamedResult& first);
+// Why the times of a run and the first are no measure of their speed: other work, or iterations of other sizes; empty
+// of runs of equal work.
+std::string unlike_sentence(const NamedResult& run, const NamedResult& first);
+// Sentences on runs that may run out of memory, with what they need, or would.
+std::vector<std::string> memory_sentences(const std::vector<NamedResult>& runs);
+
+// A bar for each run, of the parts of its iteration.
+report::Picture comparison_picture(const std::vector<NamedResult>& runs);
+// The document "orrery.comparison/1": of each run its times in seconds, by part the mean over ranks, its figures, its
+// memory by use, and the ratios to the first run. Of two also `settings` and, with paths, `operations`, each by itself.
 nlohmann::ordered_json comparison_json(const std::vector<NamedResult>& runs);
 report::Document comparison_document();
 

@@ -2,16 +2,20 @@
 #include "study/compare/no_difference.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
+#include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "experiment/warnings.h"
-#include "network/fabric/caps.h"
 #include "report/fold_check.h"
-#include "study/benchmark/study.h"
+#include "study/compare/changed_links.h"
 #include "study/compare/compare.h"
 
 namespace orrery::study {
@@ -27,13 +31,6 @@ std::string without_indices(std::string_view path) {
     if (c == '[') is_index = true;
   }
   return text;
-}
-
-std::string_view parent_of(std::string_view path) { return path.substr(0, std::min(path.rfind('.'), path.size())); }
-
-bool is_below(std::string_view path, std::string_view section) {
-  return path == section || (path.size() > section.size() && path.starts_with(section) &&
-                             (path[section.size()] == '.' || path[section.size()] == '['));
 }
 
 // True if nobody has written the value that a path leads to.
@@ -80,38 +77,13 @@ std::optional<NoDifference> idle_reason(const EqualPair& pair, const SettingDiff
   return NoDifference{{change.key}, idle->reason, idle->remedy, true};
 }
 
-// A class of links of both fabrics whose bandwidth differs.
-struct ChangedLinks {
-  std::size_t link_class = 0;
-  std::string key;
-};
+// Text for operations that change without effect on the time.
+constexpr std::string_view kHidden =
+    "operations take other times, but none that the iteration waits for: others hide them";
 
-std::vector<Bandwidth> bandwidths_of(const network::Fabric& fabric, std::size_t link_class) {
-  std::vector<Bandwidth> bandwidths;
-  for (const network::Link& link : fabric.link_kinds())
-    if (link.link_class == link_class) bandwidths.push_back(link.bandwidth);
-  return bandwidths;
-}
-
-std::vector<ChangedLinks> changed_links(const network::Fabric& first, const network::Fabric& second) {
-  std::vector<ChangedLinks> changed;
-  if (!std::ranges::equal(first.link_classes(), second.link_classes())) return changed;
-  for (std::size_t link_class = 0; link_class < first.link_classes().size(); ++link_class)
-    if (bandwidths_of(first, link_class) != bandwidths_of(second, link_class))
-      changed.push_back({link_class, first.link_keys()[link_class]});
-  return changed;
-}
-
-// Links that a key sets: those whose bandwidth it is, else those of its section; all that differ, if no other key does.
-std::vector<ChangedLinks> links_of(const std::string& key, const std::vector<ChangedLinks>& changed, bool is_only) {
-  std::vector<ChangedLinks> found;
-  const auto take = [&](const auto& is_of) {
-    if (found.empty()) std::ranges::copy_if(changed, std::back_inserter(found), is_of);
-  };
-  take([&](const ChangedLinks& links) { return links.key == key; });
-  take([&](const ChangedLinks& links) { return !links.key.empty() && is_below(key, parent_of(links.key)); });
-  if (is_only) take([](const ChangedLinks&) { return true; });
-  return found;
+// Verb for links that can be full but are not, to follow their name.
+std::string_view unbound_text(OperationTimes operations) {
+  return operations == OperationTimes::kSame ? "bound no operation" : "bound nothing that the iteration waits for";
 }
 
 // Links of the set that messages of the job cross.
@@ -122,71 +94,60 @@ std::vector<ChangedLinks> crossed(const EqualPair& pair, std::vector<ChangedLink
   return links;
 }
 
-// Links of a set that can never be full, in either fabric, and the least of what keeps them from it; and the others.
-struct CappedLinks {
-  std::vector<ChangedLinks> capped;
-  std::vector<ChangedLinks> others;
-  std::optional<network::LinkCap> cap;
-};
-
-// Cap that keeps these links from being full in both fabrics; the least one.
-std::optional<network::LinkCap> cap_of(const EqualPair& pair, const ChangedLinks& links) {
-  std::optional<network::LinkCap> least;
-  for (const experiment::Experiment* side : {&pair.first, &pair.second}) {
-    const std::optional<network::LinkCap> cap = network::cap_of(side->fabric, links.link_class);
-    if (!cap || cap->together > cap->least) return std::nullopt;
-    if (!least || cap->together < least->together) least = cap;
-  }
-  return least;
+// Limits that bound operations in place of links that are not full, with the busiest of the other links.
+std::string bounds_text(const EqualPair& pair, const std::vector<ChangedLinks>& links) {
+  const auto is_other = [&](const auto& share) {
+    return std::ranges::none_of(links, [&](const ChangedLinks& one) {
+      return network::without_direction(pair.second.fabric.link_classes()[one.link_class]) == share.first;
+    });
+  };
+  const auto busiest = std::ranges::find_if(pair.shares, is_other);
+  if (busiest == pair.shares.end()) return "latencies or the library's own limits do";
+  return fmt::format("latencies, the library's own limits or other links do, of which '{}' are the busiest ({})",
+                     busiest->first, percent(busiest->second, 0));
 }
 
-CappedLinks capped(const EqualPair& pair, const std::vector<ChangedLinks>& links) {
-  CappedLinks result;
-  for (const ChangedLinks& one : links) {
-    const std::optional<network::LinkCap> cap = cap_of(pair, one);
-    (cap ? result.capped : result.others).push_back(one);
-    if (cap && (!result.cap || cap->together < result.cap->together)) result.cap = cap;
-  }
-  return result;
+NoDifference unbound_reason(const EqualPair& pair, const std::string& key, const std::vector<ChangedLinks>& links) {
+  NoDifference reason{
+      {key},
+      fmt::format("it sets the links {}, which {}", names_of(pair.second.fabric, links), unbound_text(pair.operations)),
+      {}};
+  if (pair.operations == OperationTimes::kSame) reason.reason += ": " + bounds_text(pair, links);
+  for (const ChangedLinks& one : links) reason.rise = std::max(reason.rise, one.rise);
+  return reason;
 }
 
-// "'nic', 'nic.leaf'": the classes without directions.
-std::string names_of(const network::Fabric& fabric, const std::vector<ChangedLinks>& links) {
-  std::vector<std::string> names;
-  for (const ChangedLinks& one : links) {
-    std::string name = network::without_direction(fabric.link_classes()[one.link_class]);
-    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
-  }
-  return fmt::format("'{}'", fmt::join(names, "', '"));
+// Setting of the cap's key with which it brings as much as the links can carry, rounded up to three digits.
+std::string setting_against(const network::LinkCap& cap, const std::string& key) {
+  const double factor = static_cast<double>(cap.least.count()) / static_cast<double>(cap.together.count());
+  const double step = std::pow(10.0, std::floor(std::log10(factor)) - 2);
+  return fmt::format("{}*={:.3g}", key, std::ceil(factor / step - 1e-9) * step);
 }
 
-// Text for operations that change without effect on the time.
-constexpr std::string_view kHidden =
-    "operations take other times, but none that the iteration waits for: others hide them";
-
-// Verb for links that can be full but are not, to follow their name.
-std::string_view unbound_text(OperationTimes operations) {
-  return operations == OperationTimes::kSame ? "bound no operation" : "bound nothing that the iteration waits for";
+bool is_changed(std::span<const SettingDifference> changes, const std::string& key) {
+  return std::ranges::find(changes, key, &SettingDifference::key) != changes.end();
 }
 
-NoDifference link_reason(const EqualPair& pair, const std::string& key, const std::vector<ChangedLinks>& links) {
+// Says of a cap that its key may be moved with the other.
+void add_partner(const EqualPair& pair, const network::LinkCap& cap, NoDifference& reason) {
+  const std::string& by = pair.second.fabric.link_keys()[cap.by];
+  if (by.empty()) return;
+  reason.remedy = fmt::format("change '{}' with it", by);
+  if (reason.rise > 1 && cap.together < cap.least) reason.with = {setting_against(cap, by)};
+}
+
+NoDifference link_reason(const EqualPair& pair, const std::string& key, const std::vector<ChangedLinks>& links,
+                         std::span<const SettingDifference> changes) {
   const network::Fabric& fabric = pair.second.fabric;
   const std::string sets = fmt::format("it sets the links {}", names_of(fabric, links));
   const std::vector<ChangedLinks> used = crossed(pair, links);
   if (used.empty()) return {{key}, sets + ", which no message of the job crosses", {}, false};
-  const auto& [capped_links, others, cap] = capped(pair, used);
+  const CappedLinks found = capped(pair.first.fabric, pair.second.fabric, used);
+  const std::vector<ChangedLinks>&capped_links = found.capped, &others = found.others;
+  const std::optional<network::LinkCap>& cap = found.cap;
   if (!others.empty() && pair.operations == OperationTimes::kOther)
     return {{key}, fmt::format("{}: {}", sets, kHidden), {}, false};
-  if (!cap)
-    return {
-        {key},
-        fmt::format(
-            "{}, which {}{}", sets, unbound_text(pair.operations),
-            pair.operations == OperationTimes::kSame ? ": latencies, other links or the library's own limits do" : ""),
-        {},
-        false};
-  const std::string& by = fabric.link_keys()[cap->by];
-  const std::string remedy = by.empty() || by == key ? std::string() : fmt::format("change '{}' with it", by);
+  if (!cap || is_changed(changes, fabric.link_keys()[cap->by])) return unbound_reason(pair, key, links);
   const std::string narrower =
       fmt::format("also crosses '{}', which carry {}", network::without_direction(fabric.link_classes()[cap->by]),
                   rounded(cap->together));
@@ -194,7 +155,10 @@ NoDifference link_reason(const EqualPair& pair, const std::string& key, const st
   const std::string text = others.empty() ? fmt::format("{}, and all that crosses these {}", sets, narrower)
                                           : fmt::format("{}: {}, and {} {}", sets, some, names_of(fabric, others),
                                                         unbound_text(pair.operations));
-  return {{key}, text, remedy, false, some};
+  NoDifference reason{{key}, text, {}, false, some};
+  for (const ChangedLinks& one : capped_links) reason.rise = std::max(reason.rise, one.rise);
+  add_partner(pair, *cap, reason);
+  return reason;
 }
 
 // Reason why two values of the key make no difference, though others would.
@@ -205,7 +169,7 @@ std::optional<NoDifference> alike_reason(const EqualPair& pair, const SettingDif
     const std::vector<experiment::AlikeValues> rules = experiment::alike_values(*side->jobs.front().workload.training);
     const auto holds = [&](const experiment::AlikeValues& one) {
       const auto has = [&](const std::string& value) {
-        return std::ranges::find(one.values, value) != one.values.end();
+        return one.values.empty() || std::ranges::find(one.values, value) != one.values.end();
       };
       return one.path == change.key && has(change.first) && has(change.second);
     };
@@ -259,11 +223,19 @@ bool is_of_host(std::string_view key) {
   return is_below(key, "workload.software.host") || key.ends_with(".host_launch");
 }
 
+// True of what the figures of the whole training are made from, and no iteration.
+bool is_of_whole_training(std::string_view key) {
+  return key.ends_with("workload.tokens") || key.ends_with("workload.price");
+}
+
 // Words for the least that is known: equal times say nothing about operations.
 NoDifference other_reason(const EqualPair& pair, const SettingDifference& change) {
   if (std::optional<NoDifference> alike = alike_reason(pair, change)) return std::move(*alike);
   if (change.key == "placement")
     if (std::optional<std::string> placed = placement_text(pair)) return {{change.key}, std::move(*placed), {}, false};
+  if (is_of_whole_training(change.key))
+    return {
+        {change.key}, "it sets days, energy and cost of the whole training, and no time of an iteration", {}, false};
   if (is_of_host(change.key) && !pair.waits_for_hosts) return {{change.key}, "no device waits for its host", {}, false};
   switch (pair.operations) {
     case OperationTimes::kOther:
@@ -273,7 +245,9 @@ NoDifference other_reason(const EqualPair& pair, const SettingDifference& change
     case OperationTimes::kUnknown:
       break;
   }
-  return {{change.key}, "the times are the same to the picosecond; why, no rule says", {}, false};
+  NoDifference unknown{{change.key}, "the times are the same to the picosecond; why, no rule says", {}};
+  unknown.is_known = false;
+  return unknown;
 }
 
 void add(std::vector<NoDifference>& reasons, NoDifference reason) {
@@ -285,24 +259,14 @@ void add(std::vector<NoDifference>& reasons, NoDifference reason) {
     same->keys.push_back(reason.keys.front());
 }
 
-std::set<std::string> used_links(const experiment::Run& run) {
-  std::set<std::string> used;
-  for (const report::LinkClassUse& use : run.result.links)
-    if (use.bytes > 0) used.insert(network::without_direction(use.name));
-  return used;
-}
-
 bool is_wait_for_host(const report::Part& part) { return part.kind == report::PartKind::kHost; }
-
-bool waits_for_host(const experiment::Run& run) {
-  return std::ranges::any_of(report::mean_parts(run.result), is_wait_for_host);
-}
 
 }  // namespace
 
 void EqualPair::take(const report::LinkShares& links, const std::vector<report::Part>& parts) {
   for (const auto& [name, use] : links) used_links.insert(name);
   waits_for_hosts = waits_for_hosts || std::ranges::any_of(parts, is_wait_for_host);
+  shares = links;
 }
 
 OperationTimes operation_times(const experiment::Run& first, const experiment::Run& second) {
@@ -322,28 +286,54 @@ std::vector<NoDifference> why_no_difference(const EqualPair& pair) {
       continue;
     }
     const std::vector<ChangedLinks> links = links_of(change.key, changed, changes.size() == 1);
-    add(reasons, links.empty() ? other_reason(pair, change) : link_reason(pair, change.key, links));
+    add(reasons, links.empty() ? other_reason(pair, change) : link_reason(pair, change.key, links, changes));
   }
   return reasons;
 }
 
-std::vector<NoDifference> why_no_difference(const experiment::RunRequest& first, const experiment::Run& first_run,
-                                            const experiment::RunRequest& second, const experiment::Run& second_run,
-                                            const ConfigFiles& files) {
-  Diagnostics told;  // by the runs
-  const experiment::Experiment of_first = experiment::load_experiment(first.file, first.settings, files, told);
-  const experiment::Experiment of_second = experiment::load_experiment(second.file, second.settings, files, told);
-  std::set<std::string> used = used_links(first_run);
-  used.merge(used_links(second_run));
-  const std::size_t ranks = first_run.job.ranks.size();
-  return why_no_difference({of_first, of_second, std::move(used), operation_times(first_run, second_run),
-                            ranks == second_run.job.ranks.size() ? static_cast<std::uint32_t>(ranks) : 0,
-                            waits_for_host(first_run) || waits_for_host(second_run)});
+std::vector<NoDifference> held_up(const EqualPair& pair) {
+  std::vector<NoDifference> reasons;
+  const network::Fabric& fabric = pair.second.fabric;
+  const std::vector<SettingDifference> changes = written_changes(pair);
+  const std::vector<ChangedLinks> changed = changed_links(pair.first.fabric, fabric);
+  for (const SettingDifference& change : changes) {
+    if (idle_reason(pair, change)) continue;
+    for (const ChangedLinks& links : crossed(pair, links_of(change.key, changed, changes.size() == 1))) {
+      const std::optional<network::LinkCap> cap = links.rise > 1 ? cap_in(fabric, links) : std::nullopt;
+      if (!cap || cap->together >= cap->least || !cap->is_by_name() || is_changed(changes, fabric.link_keys()[cap->by]))
+        continue;
+      const std::string text =
+          fmt::format("links {} of {} are never full: all that crosses them also crosses '{}', which carry {}",
+                      names_of(fabric, {links}), rounded(cap->least),
+                      network::without_direction(fabric.link_classes()[cap->by]), rounded(cap->together));
+      NoDifference reason{{change.key}, text, {}, false, text};
+      reason.rise = links.rise;
+      add_partner(pair, *cap, reason);
+      const auto is_told = [&](const NoDifference& one) { return one.keys == reason.keys && one.with == reason.with; };
+      if (std::ranges::none_of(reasons, is_told)) reasons.push_back(std::move(reason));
+    }
+  }
+  return reasons;
 }
 
-std::string short_text(const NoDifference& one) {
-  return fmt::format("{}{}{}", one.cap.empty() ? one.reason : one.cap, one.remedy.empty() ? "" : "; ", one.remedy);
+namespace {
+
+// "; with KEY*=2 as well it saves 26.0 % (3.0 % without the change)": what was simulated, else the remedy.
+std::string remedy_text(const NoDifference& one) {
+  if (!one.saving) return (one.remedy.empty() ? "" : "; ") + one.remedy;
+  const std::string with = printable(fmt::format("{}", fmt::join(one.with, " and ")), 200);
+  const auto& [plain, together, alone] = *one.saving;
+  if (together - plain < kLeastSaving) return fmt::format("; with {} as well it is no faster either", with);
+  if (together - alone < kLeastSaving)
+    return fmt::format("; {} saves {}, with this change or without it", with, percent(together));
+  return fmt::format("; with {} as well it saves {}{}{}", with, percent(together),
+                     plain < kLeastSaving ? "" : fmt::format(", not {}", percent(plain)),
+                     alone < kLeastSaving ? "" : fmt::format(" ({} without this change)", percent(alone)));
 }
+
+}  // namespace
+
+std::string short_text(const NoDifference& one) { return (one.cap.empty() ? one.reason : one.cap) + remedy_text(one); }
 
 std::string to_text(const NoDifference& one) {
   constexpr std::size_t kMost = 3;
@@ -351,7 +341,16 @@ std::string to_text(const NoDifference& one) {
   for (std::size_t i = 0; i < std::min(kMost, one.keys.size()); ++i)
     keys += fmt::format("{}{}", i == 0 ? "" : ", ", printable(one.keys[i]));
   if (one.keys.size() > kMost) keys += fmt::format(" and {} more", one.keys.size() - kMost);
-  return fmt::format("{}: {}{}{}", keys, one.reason, one.remedy.empty() ? "" : "; ", one.remedy);
+  return fmt::format("{}: {}{}", keys, one.reason, remedy_text(one));
+}
+
+nlohmann::ordered_json to_json(const NoDifference& one) {
+  nlohmann::ordered_json json = {
+      {"keys", one.keys}, {"reason", one.reason}, {"remedy", one.remedy}, {"text", to_text(one)}};
+  if (!one.with.empty()) json["with"] = one.with;
+  if (one.saving) json["saved_with"] = one.saving->together;
+  if (one.saving) json["saved_alone"] = one.saving->alone;
+  return json;
 }
 
 }  // namespace orrery::study

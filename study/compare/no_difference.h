@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "core/config/tree.h"
 #include "experiment/experiment.h"
@@ -16,6 +19,15 @@
 
 namespace orrery::study {
 
+inline constexpr double kLeastSaving = 0.0005;  // share of a time that is worth a mention
+
+// Shares of the first experiment's time.
+struct Saving {
+  double plain = 0;     // that the second saves as it is
+  double together = 0;  // that it saves with settings of other keys
+  double alone = 0;     // that these settings save by themselves
+};
+
 // Keys that have one reason.
 struct NoDifference {
   std::vector<std::string> keys;
@@ -23,6 +35,10 @@ struct NoDifference {
   std::string remedy;    // what to change in their place, or with them; may be empty
   bool is_idle = false;  // the configuration says so by itself, whatever the job does
   std::string cap{};  // the reason where a narrower link is in the way, in few words: what it is, and what it carries
+  std::vector<std::string> with{};  // settings of other keys, with which these may act: "KEY*=2"
+  std::optional<Saving> saving{};   // of these settings, simulated
+  double rise = 1;                  // of the bandwidth of links that the keys set
+  bool is_known = true;             // false of "no rule says"
 };
 
 // Comparison of the times of two runs' operations.
@@ -37,6 +53,7 @@ struct EqualPair {
   OperationTimes operations = OperationTimes::kUnknown;
   std::uint32_t ranks = 0;      // of all jobs; 0: unknown
   bool waits_for_hosts = true;  // in one of the runs a device waits for its host, or nobody knows
+  report::LinkShares shares{};  // of the second
 
   // Takes what the parts of an iteration and the links that messages crossed say of one of them, after `false` above.
   void take(const report::LinkShares& links, const std::vector<report::Part>& parts);
@@ -45,15 +62,15 @@ struct EqualPair {
 // A reason for every key that differs; keys for people only have none. Empty where no key differs.
 std::vector<NoDifference> why_no_difference(const EqualPair& pair);
 
-// The same of two runs, whose experiments are read once more.
-std::vector<NoDifference> why_no_difference(const experiment::RunRequest& first, const experiment::Run& first_run,
-                                            const experiment::RunRequest& second, const experiment::Run& second_run,
-                                            const ConfigFiles& files);
+// A reason for every key that makes links faster in the second experiment which others on all of their routes hold up
+// there, by their names, too: what they carry beyond that changes nothing, whatever the times are.
+std::vector<NoDifference> held_up(const EqualPair& pair);
 
-// "reason; remedy", with the cap alone for the reason where there is one.
+// "reason; remedy", with the cap alone for the reason where there is one, and what was simulated for the remedy.
 std::string short_text(const NoDifference& one);
 
 // "KEY, KEY: reason; remedy".
 std::string to_text(const NoDifference& one);
+nlohmann::ordered_json to_json(const NoDifference& one);
 
 }  // namespace orrery::study

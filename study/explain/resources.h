@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Improvements of an experiment: the resources of its cluster, and the plans beside that of its job. Both are found in
-// the resolved configuration, and each is nothing but settings (a.b=v) of that experiment.
+// Resources of an experiment's cluster, found in the resolved configuration. Each improvement of one is nothing but
+// settings (a.b=v) of that experiment.
 #pragma once
 
 #include <string>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/config/tree.h"
-#include "workload/training/spec/training_spec.h"
 
 namespace orrery::study {
 
@@ -34,18 +33,5 @@ std::vector<std::string> settings_of(const Resource& resource, Better better);
 // belong to; NICs and what joins them to the devices are one beside each by itself, and so are all links together,
 // because one may hold the other up.
 std::vector<Resource> resources_of(const ConfigValue& resolved);
-
-// A plan near that of the job.
-struct Neighbour {
-  std::string name;  // "tensor 4, data 8"
-  std::vector<std::string> settings;
-  std::string refusal = {};  // why there is none, if so
-};
-
-// Neighbours of a generated job's plan, if it is the only job: half and twice the tensor parallelism, on as many ranks,
-// half and twice the micro-batch (one that was chosen is the largest already), other recomputation, other schedules of
-// a pipeline; more kernels in CUDA graphs, if launching them takes time; other precisions of transformers' products
-// that the devices have.
-std::vector<Neighbour> neighbours_of(const ConfigValue& resolved, const workload::TrainingSpec* training);
 
 }  // namespace orrery::study

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/ranges.h>
 
 #include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
@@ -14,11 +16,10 @@
 namespace orrery::study {
 namespace {
 
-using report::kRight;
+using report::kRight, report::Interest;
 
-constexpr std::size_t kMostResources = 7, kLeastResources = 4,
-                      kMostChanges = 6;  // rows of tables that mostly fit on one screen
-constexpr double kLeast = 0.0005;        // share of the time that is worth a mention
+constexpr std::size_t kMostResources = 7, kLeastResources = 2, kLeastPlans = 3,
+                      kMostChanges = 8;  // rows of tables that mostly fit on one screen
 
 // Share of the present time that a variant saves; empty if it was not simulated.
 std::optional<double> saving(const Variant& variant, const Variant& base) {
@@ -26,24 +27,29 @@ std::optional<double> saving(const Variant& variant, const Variant& base) {
   return 1 - seconds(variant.time) / seconds(base.time);
 }
 
-std::string time_text(const Variant& variant) { return variant.ran() ? rounded(variant.time) : "-"; }
+report::Cell time_of(const Variant& variant) { return variant.ran() ? report::Cell(variant.time) : "-"; }
 
-std::string run_text(const Variant& variant) { return variant.run ? days_text(variant.run->seconds) : "-"; }
+report::Cell run_of(const Variant& variant) {
+  return variant.run ? report::Cell::long_time(variant.run->seconds) : report::Cell("-");
+}
 
-std::string cost_text(const Variant& variant) {
+report::Cell cost_of(const Variant& variant) {
   if (!variant.run || !variant.run->cost) return "-";
-  return large_count(*variant.run->cost);
+  return report::Cell::number(*variant.run->cost);
 }
 
 std::string heading(const Explanation& explanation) {
-  std::string text = fmt::format("iteration time {}: {}\n", rounded(explanation.base.time), explanation.devices);
+  const std::string bound = explanation.bound == "-" ? "" : fmt::format(", bound by {}", explanation.bound);
+  std::string text = report::wrapped(
+      fmt::format("iteration time {}{}: {}", rounded(explanation.base.time), bound, explanation.devices),
+      {.first = "", .next = "  ", .at = report::Wrapping::Break::kClauses});
   if (!explanation.job.empty()) text += fmt::format("{}\n", explanation.job);
   if (!explanation.base.fits())
     text += fmt::format("does not fit: its fullest rank needs {} of {}\n", rounded(explanation.base.need),
                         rounded(explanation.base.capacity));
   if (explanation.base.run) {
-    text += fmt::format("training takes {}", run_text(explanation.base));
-    if (explanation.base.run->cost) text += fmt::format(" and costs {}", cost_text(explanation.base));
+    text += fmt::format("training takes {}", run_of(explanation.base).text());
+    if (explanation.base.run->cost) text += fmt::format(" and costs {}", cost_of(explanation.base).text());
     text += "\n";
   }
   if (explanation.computes_as_measured) text += "computing takes as long as the traces say, on whatever device\n";
@@ -51,7 +57,7 @@ std::string heading(const Explanation& explanation) {
 }
 
 bool helps(const ExplainedResource& resource, const Explanation& explanation) {
-  return saving(resource.twice, explanation.base).value_or(0) >= kLeast;
+  return saving(resource.twice, explanation.base).value_or(0) >= kLeastSaving;
 }
 
 // "nvlink bandwidth (twice as much saves 7.1 %)".
@@ -71,6 +77,17 @@ std::string advice(const Explanation& explanation) {
   return text + fmt::format("of the links: {}\n", named_saving(*link, explanation));
 }
 
+// Lines on links that save nothing by themselves, as others hold them up.
+std::string held_up_text(const Explanation& explanation) {
+  constexpr std::size_t kMost = 2;
+  std::string text;
+  std::size_t told = 0;
+  for (const ExplainedResource& one : explanation.resources)
+    if (one.is_held_up && told++ < kMost)
+      text += report::wrapped(fmt::format("{} saves nothing: {}", one.twice.name, one.twice.no_difference));
+  return text;
+}
+
 std::string resources_text(const Explanation& explanation, std::size_t most) {
   const auto helpful = std::ranges::count_if(explanation.resources,
                                              [&](const ExplainedResource& one) { return helps(one, explanation); });
@@ -81,25 +98,24 @@ std::string resources_text(const Explanation& explanation, std::size_t most) {
     return found ? fmt::format("{:.3f}", *found) : "-";
   };
   // A whole run says more than one iteration, and there is no place for both.
-  const auto time = [&](const Variant& variant) { return explanation.base.run ? "-" : time_text(variant); };
+  const auto time = [&](const Variant& variant) { return explanation.base.run ? report::Cell("-") : time_of(variant); };
   std::string text =
       report::table_of(
           shown,
           {{"resource", [](const auto& one) { return printable(one.resource.name, 24); }},
-           {"now", [](const auto& one) { return one.resource.now.empty() ? "-" : printable(one.resource.now, 12); },
-            kRight},
+           {"now", [](const auto& one) { return one.resource.now.empty() ? "-" : printable(one.resource.now, 12); }},
            {"x1.1", [&](const auto& one) { return time(one.slightly); }, kRight},
            {"x2", [&](const auto& one) { return time(one.twice); }, kRight},
            {"saves", [&](const auto& one) { return percent(saving(one.twice, explanation.base)); }, kRight},
-           {"run", [](const auto& one) { return run_text(one.twice); }, kRight},
-           {"cost", [](const auto& one) { return cost_text(one.twice); }, kRight},
+           {"run", [](const auto& one) { return run_of(one.twice); }, kRight},
+           {"cost", [](const auto& one) { return cost_of(one.twice); }, kRight},
            {"dlnt/dlnr", sensitivity, kRight}})
           .text();
   if (shown.size() < explanation.resources.size())
     text +=
         fmt::format("  {} more, of which twice as much saves {} at most\n", explanation.resources.size() - shown.size(),
                     percent(saving(explanation.resources[shown.size()].twice, explanation.base)));
-  return text;
+  return text + held_up_text(explanation);
 }
 
 // A line on whether the first plan's gain is more than ratios of times are off.
@@ -111,7 +127,7 @@ std::string tie_text(const Explanation& explanation) {
   if (!explanation.ratio) return {};
   const RatioError& error = *explanation.ratio;
   const bool within = is_within(seconds(first.time) / seconds(explanation.base.time), error);
-  return report::wrapped(fmt::format("{} saves {} than predicted ratios of times are off: {}", first.name,
+  return report::wrapped(fmt::format("the first saves {} than predicted ratios of times are off: {}",
                                      within ? "no more" : "more", ratio_errors_text(error)));
 }
 
@@ -120,146 +136,101 @@ std::string excess_text(const Variant& variant) {
   return variant.fits() ? "-" : fmt::format("{} of {}", rounded(variant.need), rounded(variant.capacity));
 }
 
-// Table of as many plans as `most`.
-std::string changes_text(const Explanation& explanation, std::size_t most) {
-  if (explanation.changes.empty()) return {};
-  const auto shown = std::span(explanation.changes).first(std::min(explanation.changes.size(), most));
-  std::vector<Variant> rows;
-  std::string beneath;  // reasons that are too long for a column
-  std::size_t widest = 0;
-  for (const Variant& change : shown) widest = std::max(widest, change.name.size());
-  const bool all_fit = std::ranges::all_of(shown, &Variant::fits);
-  for (const Variant& change : shown) {
-    constexpr std::size_t kFigures = 25, kOfRun = 17;  // columns that they take
-    constexpr std::size_t kExcess = 24;
-    const std::size_t taken = widest + kFigures + (explanation.base.run ? kOfRun : 0) + (all_fit ? 0 : kExcess);
-    if (!change.no_difference.empty())
-      beneath += report::wrapped(fmt::format("{}: {}", change.name, change.no_difference));
-    if (!change.ran() && taken + change.refusal.size() > report::kScreenWidth) {
-      beneath += report::wrapped(fmt::format("{} not simulated: {}", change.name, printable(change.refusal)));
-      continue;
-    }
-    rows.push_back(change);
-  }
-  std::string text = "\n";
-  if (!rows.empty())
-    text += report::table_of(
-                rows, {{"other plan", &Variant::name},
-                       {"time", time_text, kRight},
-                       {"saves", [&](const Variant& one) { return percent(saving(one, explanation.base)); }, kRight},
-                       {"run", run_text, kRight},
-                       {"cost", cost_text, kRight},
-                       {"does not fit", excess_text},
-                       {"not simulated", [](const Variant& one) { return one.ran() ? "-" : printable(one.refusal); }}})
-                .text();
-  text += beneath;
-  if (shown.size() < explanation.changes.size())
-    text += fmt::format("  {} more with --json\n", explanation.changes.size() - shown.size());
-  return text + tie_text(explanation);
+// True if a change is worth a row: it saves something. A few of the others stand for all where nothing does.
+bool saves(const Variant& variant, const Variant& base) { return saving(variant, base).value_or(0) >= kLeastSaving; }
+
+// "4 save nothing (loss, order of ranks, ZeRO and 1 more)".
+std::string vain_text(std::size_t count, const std::vector<std::string>& kinds) {
+  constexpr std::size_t kShown = 5;
+  const std::size_t shown = std::min(kinds.size(), kShown);
+  std::string text = fmt::format("{} {} nothing ({}", count, count == 1 ? "saves" : "save",
+                                 fmt::join(kinds.begin(), kinds.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  if (kinds.size() > shown) text += fmt::format(" and {} more", kinds.size() - shown);
+  return text + ")";
 }
 
-nlohmann::ordered_json variant_json(const Variant& variant, const Variant& base) {
-  nlohmann::ordered_json json = {{"settings", variant.settings}};
-  if (!variant.ran()) {
-    json["refused"] = variant.refusal;
-    return json;
+// Line on changes without a row.
+std::string others_text(std::span<const Variant> others, const Variant& base) {
+  std::vector<std::string> kinds;  // of those that save nothing
+  std::size_t vain = 0, less = 0, bounded = 0, full = 0, impossible = 0;
+  for (const Variant& one : others) {
+    if (!one.refusal.empty()) {
+      ++(one.refusal.starts_with("out of memory") ? full : impossible);
+    } else if (!one.ran()) {
+      ++bounded;
+    } else if (saves(one, base)) {
+      ++less;
+    } else {
+      ++vain;
+      if (std::ranges::find(kinds, one.kind) == kinds.end()) kinds.push_back(one.kind);
+    }
   }
-  json["iteration_time_s"] = seconds(variant.time);
-  json["speedup"] = variant.time > Duration::zero() ? seconds(base.time) / seconds(variant.time) : 1;
-  if (!variant.fits())
-    json["too_little_memory"] = {{"need_bytes", variant.need.count()}, {"capacity_bytes", variant.capacity.count()}};
-  if (!variant.no_difference.empty()) json["no_difference"] = variant.no_difference;
-  json["saved_s"] = seconds(base.time) - seconds(variant.time);
-  if (variant.run) json["run_s"] = variant.run->seconds;
-  if (variant.run && variant.run->cost) json["cost"] = *variant.run->cost;
-  return json;
+  std::vector<std::string> parts;
+  if (less > 0) parts.push_back(fmt::format("{} {} less", less, less == 1 ? "saves" : "save"));
+  if (vain > 0) parts.push_back(vain_text(vain, kinds));
+  if (bounded > 0) parts.push_back(fmt::format("{} can't be faster by their lower bounds", bounded));
+  if (full > 0) parts.push_back(fmt::format("{} out of memory", full));
+  if (impossible > 0) parts.push_back(fmt::format("{} impossible", impossible));
+  if (parts.empty()) return {};
+  return report::wrapped(fmt::format("more with --json: {}", fmt::join(parts, ", ")));
+}
+
+// Table of as many plans as `most`, the best two of each kind, or one where there is room for few: of those that save
+// something, and of a few others where these are fewer. Where the job does not fit, of all, as one that does is looked
+// for, however slow.
+std::string changes_text(const Explanation& explanation, std::size_t most) {
+  if (explanation.changes.empty()) return {};
+  constexpr std::size_t kLeastRows = 3, kFew = 4;
+  const std::ptrdiff_t most_of_kind = most <= kFew ? 1 : 2;
+  const Variant& base = explanation.base;
+  std::vector<Variant> rows, others;
+  for (const bool is_helpful : {true, false})
+    for (const Variant& one : explanation.changes) {
+      const bool helps = one.ran() && (saves(one, base) || !base.fits());
+      if (helps != is_helpful) continue;
+      const auto of_kind = std::ranges::count(rows, one.kind, &Variant::kind);
+      const bool has_row =
+          one.ran() && rows.size() < (helps ? most : std::min(most, kLeastRows)) && of_kind < most_of_kind;
+      (has_row ? rows : others).push_back(one);
+    }
+  constexpr std::size_t kFigures = 23, kOfRun = 21, kExcess = 26;  // columns that they take
+  constexpr std::size_t kLeastName = 10;
+  const std::size_t taken =
+      kFigures + (explanation.base.run ? kOfRun : 0) + (std::ranges::all_of(rows, &Variant::fits) ? 0 : kExcess);
+  const std::size_t room = std::max(report::screen_width(), taken + kLeastName) - taken;
+  std::string text = "\n";
+  if (!rows.empty())
+    text +=
+        report::table_of(rows, {{"other plan", [&](const Variant& one) { return printable(one.name, room); }},
+                                {"time", time_of, kRight, Interest::kAnswer},
+                                {"saves", [&](const Variant& one) { return percent(saving(one, explanation.base)); },
+                                 kRight, Interest::kAnswer},
+                                {"run", run_of, kRight},
+                                {"cost", cost_of, kRight},
+                                {"does not fit", excess_text}})
+            .text();
+  for (const Variant& one : rows)
+    if (!one.no_difference.empty()) text += report::wrapped(fmt::format("{}: {}", one.name, one.no_difference));
+  return text + others_text(others, base) + tie_text(explanation);
 }
 
 }  // namespace
 
-// Reasons of plans that save nothing take the place of the last resources, then of the last plans.
+// Plans take the place of the last resources where there is not enough for both; the least of both may be longer than a
+// screen.
 std::string explanation_text(const Explanation& explanation) {
   std::size_t resources = kMostResources, plans = kMostChanges;
-  const bool has_reasons =
-      std::ranges::any_of(explanation.changes, [](const Variant& one) { return !one.no_difference.empty(); });
   while (true) {
-    std::string text = heading(explanation) + advice(explanation) + "\n" + resources_text(explanation, resources) +
-                       changes_text(explanation, plans);
+    std::string text = heading(explanation) + advice(explanation) + pipeline_text(explanation) + "\n" +
+                       resources_text(explanation, resources) + changes_text(explanation, plans);
     const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
     const bool fits = report::table_format() != report::TableFormat::kText || lines <= report::kScreenLines;
-    if (fits || plans == 1) return text;
-    if (has_reasons && resources > kLeastResources)
+    if (fits || plans == kLeastPlans) return text;
+    if (resources > kLeastResources)
       --resources;
     else
       --plans;
   }
-}
-
-nlohmann::ordered_json explanation_json(const Explanation& explanation) {
-  const Variant& base = explanation.base;
-  nlohmann::ordered_json resources = nlohmann::ordered_json::array(), changes = nlohmann::ordered_json::array();
-  for (const ExplainedResource& one : explanation.resources) {
-    const auto sensitivity = one.sensitivity(base.time);
-    resources.push_back({{"name", one.resource.name},
-                         {"now", one.resource.now},
-                         {"keys", one.resource.keys},
-                         {"sensitivity", sensitivity ? nlohmann::ordered_json(*sensitivity) : nlohmann::ordered_json()},
-                         {"x1.1", variant_json(one.slightly, base)},
-                         {"x2", variant_json(one.twice, base)}});
-  }
-  for (const Variant& change : explanation.changes) {
-    nlohmann::ordered_json json = {{"name", change.name}};
-    json.update(variant_json(change, base));
-    changes.push_back(std::move(json));
-  }
-  nlohmann::ordered_json document = {{"schema", "orrery.explain/1"},
-                                     {"iteration_time_s", seconds(base.time)},
-                                     {"computes_as_measured", explanation.computes_as_measured}};
-  if (base.run) document["run_s"] = base.run->seconds;
-  if (base.run && base.run->cost) document["cost"] = *base.run->cost;
-  document["resources"] = std::move(resources);
-  document["changes"] = std::move(changes);
-  if (explanation.ratio) document["ratio_error"] = to_json(*explanation.ratio);
-  if (!explanation.by_hand.empty()) document["by_hand"] = printable(explanation.by_hand, 120);
-  return document;
-}
-
-report::Document explanation_document() {
-  using enum report::KeyType;
-  using report::DocumentKeys, report::maybe;
-  const DocumentKeys run = {maybe({kNumber, "run_s", "of the whole training, with `workload.tokens`"}),
-                            maybe({kNumber, "cost", "likewise, with `workload.price`"})};
-  const DocumentKeys variant = report::joined(
-      {{{kTexts, "settings", "to be given to `--set`"},
-        maybe({kNumber, "iteration_time_s", ""}),
-        maybe({kNumber, "speedup", ""}),
-        maybe({kNumber, "saved_s", ""}),
-        maybe({kMap,
-               "too_little_memory",
-               "of a plan that does not fit (`--allow-oom`)",
-               {{kWhole, "need_bytes", "of the fullest rank"}, {kWhole, "capacity_bytes", "of its device"}}}),
-        maybe({kText, "no_difference", "why it takes as long"})},
-       run,
-       {maybe({kText, "refused", "why it was not simulated"})}});
-  return {
-      "orrery.explain/1", "`explain --json`", "",
-      report::joined(
-          {{{kNumber, "iteration_time_s", "of the experiment"},
-            {kTruth, "computes_as_measured", "durations of traces, which no device changes"}},
-           run,
-           {{kList,
-             "resources",
-             "what saves most first",
-             {{kText, "name", ""},
-              {kText, "now", ""},
-              {kTexts, "keys", ""},
-              {kNumber, "sensitivity", "d ln t / d ln r, from 1.1 times as much; null where that was not simulated"},
-              {kMap, "x1.1", "with 1.1 times as much", variant},
-              {kMap, "x2", "with twice as much", variant}}},
-            {kList, "changes", "other plans, the fastest that fits first",
-             report::joined({{{kText, "name", ""}}, variant})},
-            maybe({kMap, "ratio_error", "by which times of two plans may be off", ratio_error_keys()}),
-            maybe({kText, "by_hand", "key that no published run has so, for which there is no such error"})}})};
 }
 
 }  // namespace orrery::study

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "report/documents/documents.h"
+#include "report/plot/picture.h"
 #include "study/goodput/goodput.h"
 #include "study/points/points.h"
 
@@ -64,6 +65,8 @@ struct GoodputRequest {
 Goodput find_goodput(const GoodputRequest& request, Points& points, const ConfigFiles& files);
 
 std::string goodput_text(const Goodput& goodput);
+// Goodput over the work between checkpoints.
+report::Picture goodput_picture(const Goodput& goodput);
 // The document "orrery.goodput/1".
 nlohmann::ordered_json goodput_json(const Goodput& goodput);
 report::Document goodput_document();

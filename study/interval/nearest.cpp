@@ -41,18 +41,22 @@ std::vector<std::string> differences(const RunKind& kind, const JobShape& shape,
 
 }  // namespace
 
-std::optional<double> distance_of(const RunKind& kind, const JobShape& shape, const MeasuredError& run) {
-  if (!run.run || run.kind.words.front() != kind.words.front()) return std::nullopt;
-  const JobShape& other = run.run->shape;
-  double halves = doublings(kind.devices, run.kind.devices) + doublings(shape.sequence, other.sequence);
+std::optional<double> distance_of(const RunKind& kind, const JobShape& shape, const RunKind& other_kind,
+                                  const JobShape& other) {
+  if (other_kind.words.front() != kind.words.front()) return std::nullopt;
+  double halves = doublings(kind.devices, other_kind.devices) + doublings(shape.sequence, other.sequence);
   for (std::size_t i = 0; i < kShapeDegrees.size(); ++i)
     if (kShapeDegrees[i] != "data") halves += doublings(shape.degrees[i], other.degrees[i]);
   double distance = doublings(shape.parameters, other.parameters) + halves / 2;
   for (std::size_t i = 1; i < kind.words.size(); ++i)
-    if (kind.words[i] != run.kind.words[i]) distance += i + 1 < kind.words.size() ? 2 : 0.5;
-  if (kind.precision != run.kind.precision) distance += 1;
+    if (kind.words[i] != other_kind.words[i]) distance += i + 1 < kind.words.size() ? 2 : 0.5;
+  if (kind.precision != other_kind.precision) distance += 1;
   if (shape.device != other.device) distance += 0.5;
   return distance;
+}
+
+std::optional<double> distance_of(const RunKind& kind, const JobShape& shape, const MeasuredError& run) {
+  return run.run ? distance_of(kind, shape, run.kind, run.run->shape) : std::nullopt;
 }
 
 std::optional<report::NearestRun> nearest_run(const RunKind& kind, const JobShape& shape,

@@ -16,6 +16,8 @@ namespace orrery::study {
 // the degrees of parallelism, 2 for another architecture, 1 for another precision, 0.5 each for another device and
 // other software. Nothing for runs of another sort of model, which is the first word of their kinds, or without a
 // shape.
+std::optional<double> distance_of(const RunKind& kind, const JobShape& shape, const RunKind& other_kind,
+                                  const JobShape& other);
 std::optional<double> distance_of(const RunKind& kind, const JobShape& shape, const MeasuredError& run);
 
 // Runs that are farther away tell people nothing about their own: a model of four times the parameters on an eighth of

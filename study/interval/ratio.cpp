@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "core/config/number_text.h"
@@ -61,6 +62,11 @@ std::optional<RatioError> error_of(std::span<const MeasuredError> errors, std::s
   return result;
 }
 
+// "5.3 % more" of 1.053.
+std::string more_or_less(double ratio) {
+  return fmt::format("{} {}", percent(std::abs(ratio - 1)), ratio < 1 ? "less" : "more");
+}
+
 }  // namespace
 
 std::optional<RatioError> ratio_error(const RunKind& kind, std::span<const MeasuredError> errors) {
@@ -75,6 +81,11 @@ std::optional<RatioError> ratio_error(const RunKind& kind, std::span<const Measu
   return any;
 }
 
+bool are_near(const ComparedJob& first, const ComparedJob& second) {
+  const auto distance = distance_of(second.kind, second.shape, first.kind, first.shape);
+  return distance && *distance <= kFarthestPair;
+}
+
 bool is_within(double ratio, const RatioError& error) { return std::max(ratio, 1 / ratio) <= 1 + error.at_most; }
 
 std::string ratio_errors_text(const RatioError& error) {
@@ -82,8 +93,52 @@ std::string ratio_errors_text(const RatioError& error) {
                      percent(kIntervalShare, 0), error.pairs);
 }
 
+RatioInterval ratio_interval(double ratio, const RatioError& error) {
+  return {ratio / (1 + error.at_most), ratio * (1 + error.at_most), !is_within(ratio, error)};
+}
+
+nlohmann::ordered_json to_json(const RatioInterval& interval) {
+  return {{"low", interval.low}, {"high", interval.high}, {"told_apart", interval.is_told_apart}};
+}
+
+report::DocumentKeys ratio_interval_keys() {
+  using enum report::KeyType;
+  return {{kNumber, "low", "ratio to the first"},
+          {kNumber, "high", "likewise"},
+          {kTruth, "told_apart", "false where a ratio of 1 is within"}};
+}
+
+std::string ratio_interval_text(double ratio, const RatioError& error) {
+  const RatioInterval interval = ratio_interval(ratio, error);
+  return fmt::format("it takes {} time; {} of {} pairs of published runs ({}) put that between {} and {}{}",
+                     more_or_less(ratio), percent(kIntervalShare, 0), error.pairs, error.of, more_or_less(interval.low),
+                     more_or_less(interval.high), interval.is_told_apart ? "" : ": the two cannot be told apart");
+}
+
 std::string no_ratio_error_text(const std::string& by_hand) {
   return fmt::format("no error of the ratio is given: no published run has '{}' so", printable(by_hand, 80));
+}
+
+std::string no_ratio_error_text(const ComparedJob& first, const ComparedJob& second) {
+  std::vector<std::string> differences;
+  const auto add = [&](std::string_view what, const auto& one, const auto& other) {
+    if (one != other) differences.push_back(fmt::format("{}{} against {}", what, other, one));
+  };
+  const RunKind &kind = first.kind, &other = second.kind;
+  for (std::size_t i = 0; i < kind.words.size(); ++i) add("", kind.words[i], other.words[i]);
+  add("", kind.precision, other.precision);
+  if (kind.words.front() == other.words.front()) {
+    add("devices ", kind.devices, other.devices);
+    add("parameters ", large_count(static_cast<double>(first.shape.parameters)),
+        large_count(static_cast<double>(second.shape.parameters)));
+    add("sequence ", first.shape.sequence, second.shape.sequence);
+    for (std::size_t i = 0; i < kShapeDegrees.size(); ++i)
+      add(fmt::format("{} ", kShapeDegrees[i]), first.shape.degrees[i], second.shape.degrees[i]);
+  }
+  constexpr std::size_t kMost = 3;
+  differences.resize(std::min(differences.size(), kMost));
+  return fmt::format("no error of the ratio is given: pairs of published runs are more alike than these two ({})",
+                     printable(fmt::format("{}", fmt::join(differences, ", ")), 160));
 }
 
 std::string ratio_error_text(const RatioError& error) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config/config.h"
+#include "core/config/key_path.h"
 #include "experiment/evidence/figures.h"
 
 namespace orrery::study {
@@ -17,16 +18,6 @@ namespace {
 
 constexpr std::string_view kCluster = "cluster", kConstants = "collectives.constants", kSoftware = "workload.software";
 constexpr std::array<std::string_view, 3> kParts = {kCluster, kConstants, kSoftware};
-
-const ConfigValue* value_below(const ConfigValue& root, std::string_view path) {
-  const ConfigValue* value = &root;
-  for (const std::string& step : split_key_path(path)) {
-    const ConfigEntry* entry = value->find(step);
-    if (entry == nullptr) return nullptr;
-    value = &entry->value;
-  }
-  return value;
-}
 
 // Name of the file that a value is, or that its key `name` says that it was.
 std::string name_in(const ConfigValue* value) {
@@ -37,8 +28,8 @@ std::string name_in(const ConfigValue* value) {
 
 // Name of the device of a cluster without types of nodes; empty where there is none.
 std::string device_in(const ConfigValue& cluster) {
-  const ConfigValue* device = value_below(cluster, "node.device");
-  return name_in(device == nullptr ? value_below(cluster, "device") : device);
+  const ConfigValue* device = value_at_path(cluster, "node.device");
+  return name_in(device == nullptr ? value_at_path(cluster, "device") : device);
 }
 
 // The device of a shipped cluster.
@@ -53,7 +44,7 @@ std::string device_of_shipped(const std::string& cluster, const ConfigFiles& fil
 
 // Puts the name of a shipped file where `path` leads, if `part`, what is there, says that it is of that name.
 void name_again(ConfigValue& root, std::string_view path, const ConfigFiles& files) {
-  const ConfigValue* part = value_below(root, path);
+  const ConfigValue* part = value_at_path(root, path);
   const std::string name = name_in(part);
   const std::string_view folder = folder_of_key(split_key_path(path).back());
   if (part == nullptr || std::ranges::count(files.names(folder), name) == 0) return;
@@ -81,8 +72,8 @@ std::pair<std::set<std::string>, std::size_t> compared(const ConfigValue& resolv
   std::set<std::string> same;
   std::size_t different = 0;
   for (const std::string_view path : kParts)
-    if (const ConfigValue* part = value_below(resolved, path))
-      compare(*part, value_below(shipped, path), std::string(path), same, different);
+    if (const ConfigValue* part = value_at_path(resolved, path))
+      compare(*part, value_at_path(shipped, path), std::string(path), same, different);
   return {std::move(same), different};
 }
 
@@ -92,7 +83,7 @@ std::set<std::string> keys_as_shipped(const ConfigValue& resolved, const ConfigF
   ConfigValue named = resolved;
   named.is_resolved = true;  // no key is anybody's own
   for (const std::string_view path : {kConstants, kSoftware}) name_again(named, path, files);
-  const ConfigValue* cluster = value_below(resolved, kCluster);
+  const ConfigValue* cluster = value_at_path(resolved, kCluster);
   const std::string device = cluster == nullptr ? std::string() : device_in(*cluster);
   std::set<std::string> best;
   std::size_t least = SIZE_MAX;

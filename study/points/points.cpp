@@ -36,8 +36,11 @@ struct Points::List {
   std::size_t left = 0;
   const Work& work;
   Sharing sharing;
+  std::span<const double> efforts{};                                         // empty: all alike
   std::vector<std::string> keys = std::vector<std::string>(numbers.size());  // empty: refused as it was read
   std::vector<char> has_answer = std::vector<char>(numbers.size());
+
+  double effort(std::size_t index) const { return efforts.empty() ? 1 : efforts[index]; }
 };
 
 bool Points::Ask::answer(const std::string& key, const std::function<Json()>& simulate,
@@ -105,7 +108,8 @@ void Points::work_on(List& list, std::size_t index) {
   if (!is_own(list.numbers[index], list.sharing)) return;
   ++done_;
   if (ask.was_found_) ++found_;
-  if (!is_only) progress(list.what, done_, wanted_);
+  (ask.was_found_ ? effort_ : effort_done_) += ask.was_found_ ? -list.effort(index) : list.effort(index);
+  if (!is_only) progress(list.what, done_, wanted_, effort_ > 0 ? effort_done_ / effort_ : 1);
 }
 
 void Points::wait_for_others(List& list) {
@@ -133,6 +137,10 @@ bool Points::take(List& list) {
   const auto own = std::ranges::count_if(list.numbers, [&](auto number) { return is_own(number, list.sharing); });
   wanted_ = done_ + static_cast<std::size_t>(own) + list.left / options_.parts;
   left_ = list.left;
+  effort_ = effort_done_ + static_cast<double>(list.left / options_.parts);
+  for (std::size_t i = 0; i < list.numbers.size(); ++i)
+    if (is_own(list.numbers[i], list.sharing)) effort_ += list.effort(i);
+  if (list.numbers.size() + list.left > 1) progress(list.what, done_, wanted_, effort_done_ / std::max(effort_, 1e-9));
   in_parallel(list.numbers.size(), options_.jobs, [&](std::size_t index) { work_on(list, index); });
   const auto has_all = [&] { return std::ranges::find(list.has_answer, char{false}) == list.has_answer.end(); };
   if (options_.wait_for_others && list.sharing != Sharing::kLast && !has_all() && !is_stopped()) wait_for_others(list);
@@ -148,16 +156,17 @@ void Points::begin() {
   missing_.clear();
 }
 
-bool Points::take_list(std::string_view what, std::size_t count, const Work& work, Sharing sharing) {
+bool Points::take_list(std::string_view what, std::size_t count, const Work& work, Sharing sharing,
+                       std::span<const double> efforts) {
   begin();
   std::vector<std::size_t> numbers(count);
   std::iota(numbers.begin(), numbers.end(), std::size_t{0});
-  List list{what, numbers, 0, work, sharing};
+  List list{what, numbers, 0, work, sharing, efforts};
   return take(list);
 }
 
-bool Points::take(std::string_view what, std::size_t count, const Work& work) {
-  return take_list(what, count, work, Sharing::kParts);
+bool Points::take(std::string_view what, std::size_t count, const Work& work, std::span<const double> efforts) {
+  return take_list(what, count, work, Sharing::kParts, efforts);
 }
 
 void Points::take_all(std::string_view what, std::size_t count, const Work& work) {

@@ -33,6 +33,10 @@ struct AwaitedPoints {
   std::function<std::vector<std::size_t>()> missing;
 };
 
+// Progress: what is being done, how much of it is, and the share of the work that this is, where that is known.
+using PointsProgress =
+    std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total, std::optional<double> share)>;
+
 struct PointsOptions {
   unsigned jobs = 1;            // points at a time, at least 1
   PointStore* store = nullptr;  // has answers from before, and gets those of now
@@ -42,7 +46,8 @@ struct PointsOptions {
   std::size_t parts = 1;
   // Says whether to begin no further point and to end those under way; any thread may ask.
   std::function<bool()> is_stopped{};
-  experiment::RunProgress progress{};  // what is being done, and how much of it is
+  PointsProgress progress{};
+  bool is_watched = false;  // somebody sees each progress: the share of the work is worth an estimate
   // Has others simulate what the store lacks, until nothing is missing or it is stopped.
   std::function<void(const AwaitedPoints&)> wait_for_others{};
 };
@@ -84,7 +89,8 @@ class Points {
   // Works on the points 0 to count - 1 that belong to this part, several at a time, each once; `what` they are called.
   // Returns whether all points have an answer. When points throw, the others go on, and then the exception of the
   // lowest number comes out.
-  bool take(std::string_view what, std::size_t count, const Work& work);
+  // `efforts`: estimates of how long each takes, in any unit; empty: all alike.
+  bool take(std::string_view what, std::size_t count, const Work& work, std::span<const double> efforts = {});
   // The same, but throws PointsMissing where a point has no answer.
   void take_all(std::string_view what, std::size_t count, const Work& work);
   // The same of points without which the others are not known: every part simulates those that it does not find.
@@ -98,9 +104,12 @@ class Points {
   void begin();
 
   bool is_stopped() const { return options_.is_stopped && options_.is_stopped(); }
-  void progress(std::string_view what, std::uint64_t done, std::uint64_t total) const {
-    if (options_.progress) options_.progress(what, done, total);
+  void progress(std::string_view what, std::uint64_t done, std::uint64_t total,
+                std::optional<double> share = {}) const {
+    if (options_.progress) options_.progress(what, done, total, share);
   }
+  // True if the estimates that take() may have are worth their time.
+  bool wants_efforts() const { return options_.is_watched && !options_.only_known; }
   unsigned jobs() const { return options_.jobs; }
   bool is_kept() const { return options_.store != nullptr; }
 
@@ -122,7 +131,8 @@ class Points {
   enum class Sharing : std::uint8_t { kParts, kPartsWithLook, kFirst, kLast };
   struct List;
 
-  bool take_list(std::string_view what, std::size_t count, const Work& work, Sharing sharing);
+  bool take_list(std::string_view what, std::size_t count, const Work& work, Sharing sharing,
+                 std::span<const double> efforts = {});
   bool take(List& list);
   void work_on(List& list, std::size_t index);
   void wait_for_others(List& list);
@@ -133,10 +143,11 @@ class Points {
   std::mutex mutex_;  // of the counts, and of one_at_a_time()
   std::atomic<bool> has_failed_ = false;
   std::size_t wanted_ = 0, done_ = 0, found_ = 0;
-  std::size_t answered_ = 0;          // of all parts
-  std::size_t left_ = 0;              // of the last list
-  std::vector<std::size_t> missing_;  // numbers, of the last list
-  std::size_t missing_before_ = 0;    // of the others
+  double effort_ = 0, effort_done_ = 0;  // of points of this part that had no answer before
+  std::size_t answered_ = 0;             // of all parts
+  std::size_t left_ = 0;                 // of the last list
+  std::vector<std::size_t> missing_;     // numbers, of the last list
+  std::size_t missing_before_ = 0;       // of the others
   std::size_t first_missing_ = 0;
 };
 

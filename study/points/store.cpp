@@ -49,7 +49,7 @@ PointStore::PointStore(std::filesystem::path folder, const std::string& part) : 
 void PointStore::lock(const std::string& name, FolderUse use) {
   if (locks_.emplace_back((folder_ / name).string(), use).is_held()) return;
   throw InputError({folder_.parent_path().string()}, "another orrery writes to this folder",
-                   "wait for its end, or give another --out");
+                   "wait for its end, or give another --out; of a sweep, --merge --watch shows what it has");
 }
 
 bool PointStore::find(const std::string& key, const std::function<void(const Json&)>& take) {

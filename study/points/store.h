@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -32,6 +33,9 @@ class PointStore {
   // Makes the folder if there is none. InputError, also where another program has it; with the name of a `part`, where
   // another has all of it or the same part.
   explicit PointStore(std::filesystem::path folder, const std::string& part = {});
+  // Answers that others put there, which are only read.
+  struct OnlyRead {};
+  PointStore(std::filesystem::path folder, OnlyRead) : folder_(std::move(folder)) {}
   PointStore(const PointStore&) = delete;
   PointStore& operator=(const PointStore&) = delete;
 

@@ -20,6 +20,7 @@
 #include "report/documents/documents.h"
 #include "report/figures.h"
 #include "report/parts.h"
+#include "report/plot/picture.h"
 #include "report/result.h"
 #include "study/constraint.h"
 #include "study/interval/ratio.h"
@@ -106,6 +107,8 @@ Search search_plans(const SearchRequest& request, Points& points, const ConfigFi
 std::string text_of(const Plan& plan);
 
 std::string search_text(const Search& search);
+// Time against memory of simulated plans; nothing without one.
+std::optional<report::Picture> search_picture(const Search& search);
 // The document "orrery.search/1".
 nlohmann::ordered_json search_json(const Search& search);
 report::Document search_document();

@@ -45,8 +45,8 @@ double value_of(const SizedSearch& size, Objective objective, const std::string&
   return 0;
 }
 
-std::string plan_figure(const std::optional<double>& figure) {
-  return figure ? fmt::format("{:.4g}", *figure) : std::string("-");
+report::Cell plan_figure(const std::optional<double>& figure) {
+  return figure ? report::Cell::number(*figure) : report::Cell("-");
 }
 
 }  // namespace
@@ -95,19 +95,19 @@ std::string sizes_text(std::span<const SizedSearch> sizes) {
   table.column("per device");
   if (has_run)
     for (const char* heading : {"training", "device-hours", "cost", "energy kWh"}) table.column(heading);
-  table.column("best plan", report::Table::Align::kLeft);
+  table.column("best plan", report::Table::Align::kLeft, report::Interest::kRemark);
   const std::size_t columns = (has_run ? 9 : 5) + plan_columns().size();
   for (const SizedSearch& size : sizes) {
-    std::vector<std::string> cells = {fmt::format("{}", size.nodes)};
+    std::vector<report::Cell> cells = {fmt::format("{}", size.nodes)};
     if (size.has_best()) {
       const FoundPlan& best = best_of(size);
-      cells.insert(cells.end(), {fmt::format("{}", size.search->device_count), rounded(*best.time)});
+      cells.insert(cells.end(), {fmt::format("{}", size.search->device_count), *best.time});
       for (const report::Figure* figure : plan_columns())
-        cells.push_back(report::column_text(best.values, figure->column_name()));
-      cells.push_back(report::column_text(best.values, "throughput"));
+        cells.push_back(report::column_cell(best.values, figure->column_name()));
+      cells.push_back(report::column_cell(best.values, "throughput"));
       if (has_run) {
         const report::TrainingRun run = report::whole_training(best.values).value_or(report::TrainingRun{});
-        cells.insert(cells.end(), {days_text(run.seconds), fmt::format("{:.4g}", run.device_hours),
+        cells.insert(cells.end(), {report::Cell::long_time(run.seconds), report::Cell::number(run.device_hours),
                                    plan_figure(run.cost), plan_figure(run.kilowatt_hours)});
       }
       cells.push_back(text_of(best.plan));

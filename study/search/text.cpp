@@ -26,35 +26,30 @@ constexpr std::array kColumns = {PlanKey::kTensor,     PlanKey::kPipeline,  Plan
 
 PlanKey key_at(std::size_t number) { return static_cast<PlanKey>(number); }
 
-std::string bound_by(const FoundPlan& plan) {
-  const std::optional<double> share = report::number_of(plan.values, "bound_share");
-  if (!share) return "-";
-  return fmt::format("{} {}", std::get<std::string>(plan.values.at("bound_by")), percent(*share, 0));
-}
-
 // Columns that are the same for all plans, and nothing special, are left out.
 // `search`: of the plans at whose head these are; null where they have no rank.
 std::string plans_text(std::span<const FoundPlan> plans, const Search* search) {
-  using report::kRight;
+  using report::kRight, report::Interest;
   const auto number = [&](const FoundPlan& one) {
     return search == nullptr ? "-" : std::to_string(search->rank_of(static_cast<std::size_t>(&one - plans.data())));
   };
   std::vector<report::ColumnOf<FoundPlan>> columns = {
       {"", number, kRight},
-      {"time", [](const FoundPlan& one) { return rounded(*one.time); }, kRight},
-      {"lower bound", [](const FoundPlan& one) { return rounded(one.bound); }, kRight}};
+      {"time", [](const FoundPlan& one) { return *one.time; }, kRight, Interest::kAnswer},
+      {"lower bound", [](const FoundPlan& one) { return one.bound; }, kRight, Interest::kDetail}};
   for (const report::Figure* figure : plan_columns())
     columns.emplace_back(
         std::string(figure->heading),
-        [figure](const FoundPlan& one) { return report::column_text(one.values, figure->column_name()); }, kRight);
+        [figure](const FoundPlan& one) { return report::column_cell(one.values, figure->column_name()); }, kRight);
   columns.emplace_back(
-      "memory", [](const FoundPlan& one) { return rounded(one.memory); }, kRight);
+      "memory", [](const FoundPlan& one) { return one.memory; }, kRight);
   const Plan plain;
   for (const PlanKey key : kColumns)
     if (std::ranges::any_of(plans, [&](const FoundPlan& one) { return one.plan[key] != plain[key]; }))
       columns.emplace_back(
           std::string(name_of(key)), [key](const FoundPlan& one) { return value_text(key, one.plan[key]); }, kRight);
-  columns.emplace_back("largest part", bound_by);
+  columns.emplace_back(
+      "bound by", [](const FoundPlan& one) { return report::bound_text(one.values); }, std::nullopt, Interest::kDetail);
   return report::table_of(plans, columns).text();
 }
 
@@ -240,9 +235,10 @@ std::string search_text(const Search& search) {
     text += "\nfor less memory, of those simulated (--max-memory finds the fastest):\n\n" + plans_text(front, nullptr);
   text += refusals_text(search);
   if (!search.settings.empty()) {
-    text += "\nthe best, for `orrery run`:";
-    for (const std::string& setting : search.settings.front()) text += fmt::format(" --set '{}'", setting);
-    text += "\n";
+    std::string options;
+    for (const std::string& setting : search.settings.front())
+      options += fmt::format("{}--set '{}'", options.empty() ? "" : " ", setting);
+    text += "\nthe best, for `orrery run`:\n" + report::wrapped(options, {.next = "  ", .joint = " \\"});
   }
   return text;
 }
@@ -305,8 +301,7 @@ report::Document search_document() {
         {kWhole, "memory_bytes", "of the fullest rank"}},
        report::plan_keys(),
        {maybe({kList, "parts", "mean over ranks, largest first", {{kText, "name", ""}, {kNumber, "seconds", ""}}}),
-        maybe(
-            {kText, "bound_by", "largest of these, in a word; the host, if it sets the pace for longer than that"})}});
+        maybe({kText, "bound_by", "largest part of the critical path"})}});
   DocumentKeys best = found, given = found;
   best.push_back({kTexts, "settings", "as `run --set` takes them"});
   best.push_back(maybe({kWhole, "rank", "1 more than plans that are faster by more than `ratio_error`"}));

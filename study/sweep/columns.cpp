@@ -28,12 +28,6 @@ bool is_lost(const report::Part& part) {
          part.kind == report::PartKind::kIdle;
 }
 
-std::string bound_text(const SweepFigures& figures) {
-  const std::optional<double> share = report::number_of(figures.values, "bound_share");
-  if (!share) return std::string(kNoText);
-  return std::get<std::string>(figures.values.at("bound_by")) + " " + percent(*share, 0);
-}
-
 // "tensor 18 %, bubble 6 %": the largest shares that do not compute, from 1 % on. Who has bubbles also waits and is
 // done early for their sake: all of it is one share.
 std::string exposed_text(const SweepFigures& figures) {
@@ -103,7 +97,7 @@ std::vector<SweepColumn> figure_columns() {
     if (std::ranges::find(columns, name, &SweepColumn::name) != columns.end()) continue;
     columns.push_back(
         {name, std::string(figure->heading), std::string(figure->meaning),
-         [name](const SweepFigures& figures, const SweepFigures*) { return report::column_text(figures.values, name); },
+         [name](const SweepFigures& figures, const SweepFigures*) { return report::column_cell(figures.values, name); },
          figure->unit == report::FigureUnit::kText ? Align::kLeft : Align::kRight, figure->is_default, false, true});
   }
   return columns;
@@ -112,13 +106,16 @@ std::vector<SweepColumn> figure_columns() {
 std::vector<SweepColumn> all_columns() {
   std::vector<SweepColumn> columns = figure_columns();
   const std::vector<SweepColumn> texts = {
-      {"bound", "mostly", "the largest part of the iteration, mean over ranks", of_point(bound_text), Align::kLeft,
-       true},
+      {"bound", "bound by",
+       "the largest part of the critical path, and what ranks idle in a pipeline's bubbles, from a tenth of their time "
+       "on",
+       [](const SweepFigures& figures, const SweepFigures*) { return report::bound_text(figures.values); },
+       Align::kLeft, true},
       {"exposed", "exposed",
        "what of the iteration is not computing: the three largest shares from 1 % on; communication by kind; bubble, "
        "wait and idle together",
        of_point(exposed_text), Align::kLeft, true},
-      {"bubble", "bubble",
+      {"bubble", "idle/rest",
        "bubble, wait and idle together over the rest of the iteration: (p - 1) / m of an ideal pipeline",
        of_point(bubble_text), Align::kRight},
       {"efficiency", "efficiency", "throughput of a device over that at the first of the compared values",

@@ -18,7 +18,7 @@ struct SweepColumn {
   std::string heading;
   std::string meaning;
   // `first`: figures of the first compared value; null if it did not run.
-  std::function<std::string(const SweepFigures& figures, const SweepFigures* first)> cell;
+  std::function<report::Cell(const SweepFigures& figures, const SweepFigures* first)> cell;
   report::Table::Align align = report::Table::Align::kLeft;
   bool is_default = false;   // shown where nobody chose columns
   bool is_relative = false;  // needs an axis laid out in columns

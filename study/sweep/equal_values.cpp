@@ -50,6 +50,18 @@ bool take_equally_long(const SweepPoint& first, const SweepPoint& second) {
 
 bool could_run(const SweepPoint& point) { return point.refusal.empty() && !point.is_stuck(); }
 
+// Takes, where values change several keys, the reasons of those that could act, where there are any; else the known
+// ones.
+std::vector<NoDifference> worth_telling(std::vector<NoDifference> reasons) {
+  const auto keep = [&](const auto& is_wanted) {
+    if (std::ranges::any_of(reasons, is_wanted))
+      std::erase_if(reasons, [&](const NoDifference& one) { return !is_wanted(one); });
+  };
+  keep([](const NoDifference& one) { return one.is_known; });
+  keep([](const NoDifference& one) { return !one.is_idle; });
+  return reasons;
+}
+
 std::vector<NoDifference> reasons_of(const Sweep& sweep, std::span<const SweepPoint> points, const Neighbours& pair,
                                      const ConfigFiles& files) {
   Diagnostics told;  // with the points
@@ -120,8 +132,11 @@ std::vector<EqualValues> equal_values_of(const Sweep& sweep, std::size_t axis, s
       return has_results && !take_equally_long(points[pair.first], points[pair.second]);
     });
     if (pairs.empty()) continue;
-    const std::vector<NoDifference> reasons = reasons_of(sweep, points, pairs.front(), files);
-    if (!has_results && !std::ranges::all_of(reasons, &NoDifference::is_idle)) continue;
+    std::vector<NoDifference> reasons = reasons_of(sweep, points, pairs.front(), files);
+    if (has_results)
+      reasons = worth_telling(std::move(reasons));
+    else if (!std::ranges::all_of(reasons, &NoDifference::is_idle))
+      continue;
     const std::string where = pairs.size() == all ? "" : fmt::format(" in {} of {} points", pairs.size(), all);
     for (const NoDifference& reason : reasons) add(equal, {choice, choice + 1, where, reason});
   }

@@ -12,7 +12,7 @@
 #include "core/config/relative.h"
 #include "core/suggest.h"
 #include "experiment/experiment.h"
-#include "experiment/file_kinds.h"
+#include "experiment/files/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "study/sweep/data.h"
 #include "study/sweep/layout.h"
@@ -253,6 +253,7 @@ std::vector<std::string> Sweep::axis_names() const {
 }
 
 Sweep load_sweep(const std::string& file, const std::vector<std::string>& settings, const ConfigFiles& files) {
+  experiment::refuse_other_than_sweeps(file, files);
   Diagnostics diagnostics;
   ConfigValue root = files.load(file, {}, diagnostics);
   diagnostics.throw_if_errors();

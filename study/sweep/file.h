@@ -3,7 +3,9 @@
 // values is a point. docs/sweeps.md has the keys.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +46,24 @@ struct SweepLayout {
   std::optional<std::size_t> top;  // so many lines
 };
 
+// Kind of a sweep's picture: curves over an axis, cells over two, bars, or time against memory.
+enum class SweepDrawing : std::uint8_t { kCurves, kHeat, kBars, kMemory };
+inline constexpr std::array<std::string_view, 4> kSweepDrawingNames = {"curves", "heat", "bars", "memory"};
+
+enum class SweepScale : std::uint8_t { kLinear, kLogarithmic };
+
+// The picture that is asked for; what is not said follows from the axes (study/sweep/picture.h).
+struct SweepPictureChoice {
+  std::string figure = "iteration_time_s";  // key or column of a figure
+  Location figure_where{};
+  std::vector<std::size_t> over;      // axes: a panel for each of several
+  Location over_where{};
+  std::optional<std::size_t> panels;  // the axis with a panel for each value
+  Location panels_where{};
+  std::optional<SweepDrawing> drawing;
+  SweepScale scale = SweepScale::kLinear;  // of the vertical axis
+};
+
 inline constexpr std::size_t kMostPoints = 100'000;  // combinations of axes
 
 struct Sweep {
@@ -52,6 +72,7 @@ struct Sweep {
   ConfigValue experiment;
   std::vector<SweepAxis> axes;  // the first is the slowest
   SweepLayout layout;
+  SweepPictureChoice picture;
   std::vector<std::size_t> kept;  // of all combinations those that are points; empty: all
 
   std::size_t point_count() const { return kept.empty() ? combinations() : kept.size(); }
@@ -78,6 +99,16 @@ struct SweepView {
   std::optional<std::size_t> top{};
 };
 void change_view(Sweep& sweep, const SweepView& view);
+
+// The picture from the command line, likewise.
+struct SweepPictureView {
+  std::string figure{};
+  std::vector<std::string> over{};
+  std::string panels{};
+  std::string draw{};   // of kSweepDrawingNames
+  std::string scale{};  // "linear" or "log"
+};
+void change_picture(Sweep& sweep, const SweepPictureView& view);
 
 // The experiment of a point, as read_experiment() takes it.
 ConfigValue configuration_of(const Sweep& sweep, std::size_t point, const ConfigFiles& files, Diagnostics& diagnostics);

@@ -37,22 +37,64 @@ std::optional<Refusal> add_column(std::string word, SweepLayout& layout) {
   return std::nullopt;
 }
 
+// The axis of this name, or of this key.
+std::optional<std::size_t> axis_named(const Sweep& sweep, const std::string& name) {
+  const std::vector<std::string> names = sweep.axis_names();
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  const auto is_of_key = [&](const SweepAxis& axis) {
+    return std::ranges::all_of(axis.choices, [&](const SweepChoice& choice) {
+      return choice.settings.size() == 1 && choice.settings.front().path == name;
+    });
+  };
+  const auto axis = std::ranges::find_if(sweep.axes, is_of_key);
+  return axis == sweep.axes.end() ? std::nullopt : std::optional(static_cast<std::size_t>(axis - sweep.axes.begin()));
+}
+
+Refusal no_axis(const Sweep& sweep, const std::string& name) {
+  return {fmt::format("no axis is called '{}'", printable(name)), suggestion(name, sweep.axis_names())};
+}
+
 std::optional<std::size_t> read_axis_name(Section& section, std::string_view key, const Sweep& sweep,
                                           std::string_view meaning) {
   const auto name = section.maybe<std::string>(key, meaning);
   if (!name) return std::nullopt;
-  const std::vector<std::string> names = sweep.axis_names();
-  const auto found = std::ranges::find(names, *name);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  const auto is_of_key = [&](const SweepAxis& axis) {
-    return std::ranges::all_of(axis.choices, [&](const SweepChoice& choice) {
-      return choice.settings.size() == 1 && choice.settings.front().path == *name;
-    });
-  };
-  if (const auto axis = std::ranges::find_if(sweep.axes, is_of_key); axis != sweep.axes.end())
-    return static_cast<std::size_t>(axis - sweep.axes.begin());
-  section.error(key, fmt::format("no axis is called '{}'", printable(*name)), suggestion(*name, names));
+  if (const std::optional<std::size_t> axis = axis_named(sweep, *name)) return axis;
+  const Refusal refusal = no_axis(sweep, *name);
+  section.error(key, refusal.problem, refusal.hint);
   return std::nullopt;
+}
+
+std::vector<std::size_t> read_axis_names(Section& section, std::string_view key, const Sweep& sweep,
+                                         std::string_view meaning) {
+  std::vector<std::size_t> axes;
+  for (const std::string& name : section.words(key, meaning)) {
+    if (const std::optional<std::size_t> axis = axis_named(sweep, name)) {
+      axes.push_back(*axis);
+    } else {
+      const Refusal refusal = no_axis(sweep, name);
+      section.error(key, refusal.problem, refusal.hint);
+    }
+  }
+  return axes;
+}
+
+void read_picture(Section& section, Sweep& sweep) {
+  SweepPictureChoice& picture = sweep.picture;
+  section.takes("figure", picture.figure, "figure that is drawn, by its key or its column", "iteration_time_s");
+  picture.figure_where = section.where("figure");
+  picture.over = read_axis_names(
+      section, "over", sweep, "axes of numbers that are horizontal, each in a panel of its own; by default the first");
+  picture.over_where = section.where("over");
+  picture.panels_where = section.where("panels");
+  picture.panels =
+      read_axis_name(section, "panels", sweep,
+                     "axis with a panel for each value; by default one that neither colours nor lines stand for");
+  section.takes(
+      "draw", picture.drawing, Names(kSweepDrawingNames),
+      "curves over an axis, cells over two (`heat`), bars, or time against `memory`; by default what the axes "
+      "are for");
+  section.takes("scale", picture.scale, Names{"linear", "log"}, "of the vertical axis");
 }
 
 // Keeps the combinations that meet the constraints on their values; the other constraints are on results.
@@ -114,6 +156,8 @@ void read_layout(Section& section, Sweep& sweep) {
     if (const std::optional<Refusal> refusal = add_column(word, layout))
       section.error("show", refusal->problem, refusal->hint);
   if (layout.columns.empty()) layout.columns = column_names(true);
+  section.section("picture", "what `--svg`, `--vega` and the page draw",
+                  [&](Section& picture) { read_picture(picture, sweep); });
   std::vector<Constraint> constraints;
   try {
     for (const std::string& text : where) constraints.emplace_back(text, section.where("where"));
@@ -134,6 +178,22 @@ void change_view(Sweep& sweep, const SweepView& view) {
   std::vector<Constraint> constraints;
   for (const std::string& text : view.where) constraints.emplace_back(text, Location{"--where"});
   keep_points(sweep, constraints);
+}
+
+void change_picture(Sweep& sweep, const SweepPictureView& view) {
+  SweepPictureChoice& picture = sweep.picture;
+  const auto axis = [&](const char* option, const std::string& name) {
+    if (const std::optional<std::size_t> found = axis_named(sweep, name)) return *found;
+    const Refusal refusal = no_axis(sweep, name);
+    throw InputError({option}, refusal.problem, refusal.hint);
+  };
+  if (!view.figure.empty()) picture.figure = view.figure, picture.figure_where = {"--figure"};
+  if (!view.over.empty()) picture.over.clear(), picture.over_where = {"--over"};
+  for (const std::string& name : view.over) picture.over.push_back(axis("--over", name));
+  if (!view.panels.empty()) picture.panels = axis("--panels", view.panels), picture.panels_where = {"--panels"};
+  if (const auto drawing = std::ranges::find(kSweepDrawingNames, view.draw); drawing != kSweepDrawingNames.end())
+    picture.drawing = static_cast<SweepDrawing>(drawing - kSweepDrawingNames.begin());
+  if (!view.scale.empty()) picture.scale = view.scale == "log" ? SweepScale::kLogarithmic : SweepScale::kLinear;
 }
 
 }  // namespace orrery::study

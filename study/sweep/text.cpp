@@ -18,7 +18,6 @@ namespace orrery::study {
 namespace {
 
 constexpr std::string_view kNothing = "-";
-constexpr std::size_t kWidestNote = 160;
 
 using Align = report::Table::Align;
 
@@ -48,9 +47,10 @@ std::vector<std::string> compared_names(const Sweep& sweep) {
 // Notes on why points did not run: a number in the line of the point, the reason once below the table.
 class Notes {
  public:
-  // "refused (1)"; empty of a point that ran.
+  // "refused (1)"; "..." of a point that has no answer yet, as one sees while they come; empty of one that ran.
   std::string mark(const SweepPoint& point) {
     if (point.ran()) return {};
+    if (!point.was_begun()) return "...";
     const std::string reason = reason_of(point);
     const auto [number, is_new] = numbers_.try_emplace(reason, reasons_.size() + 1);
     if (is_new) reasons_.push_back(reason + hints_of(point));
@@ -61,7 +61,7 @@ class Notes {
     std::string text = reasons_.empty() ? "" : "\n";
     for (std::size_t i = 0; i < reasons_.size(); ++i) {
       const std::string mark = fmt::format("  ({}) ", i + 1);
-      text += report::wrapped(reasons_[i], {mark, std::string(mark.size(), ' '), kWidestNote});
+      text += report::wrapped(reasons_[i], {mark, std::string(mark.size(), ' ')});
     }
     return text;
   }
@@ -85,7 +85,7 @@ class SweepTable {
   SweepTable(const Sweep& sweep, std::span<const SweepPoint> points)
       : sweep_(sweep), points_(points), lines_(lines_of(sweep, points)), compared_(compared_names(sweep)) {
     for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis)
-      if (has_column(axis)) table_.column(sweep.axes[axis].name, Align::kLeft);
+      if (has_column(axis)) table_.column(sweep.axes[axis].name, Align::kLeft, report::Interest::kName);
     const std::size_t groups = lines_.across ? sweep.axes[*lines_.across].choices.size() : 1;
     for (std::size_t group = 0; group < groups; ++group) add_columns(group);
     for (const SweepLine& line : lines_.lines) add_line(line);
@@ -102,21 +102,40 @@ class SweepTable {
   }
   bool is_spread(std::string_view column) const { return column == kTimeColumn && sweep_.layout.aggregated; }
 
+  // Rates the first column of a group, which names it, times, and what compares with the first highest; texts lowest.
+  report::Interest interest_of(std::size_t column) const {
+    const std::string& name = sweep_.layout.columns[column];
+    if (column == 0 || name == kTimeColumn || column_named(name).is_relative) return report::Interest::kAnswer;
+    return column_named(name).align == Align::kLeft ? report::Interest::kDetail : report::Interest::kUsual;
+  }
+
+  // Columns of one figure leave the table together, as none can be compared with one that is not there; but for the
+  // first, which says whose the others are. Those of one compared value stand in one table.
+  void add_column(std::string heading, Align align, report::Interest interest, std::size_t column, std::size_t group) {
+    table_.column(std::move(heading), align, interest);
+    if (column > 0) table_.leaves_with(column);
+    table_.stands_with(group + 1);
+  }
+
   void add_columns(std::size_t group) {
+    const bool has_relative = std::ranges::any_of(
+        sweep_.layout.columns, [](const std::string& name) { return column_named(name).is_relative; });
     for (std::size_t i = 0; i < sweep_.layout.columns.size(); ++i) {
       const std::string& column = sweep_.layout.columns[i];
       std::string whose = lines_.across && i == 0 ? compared_[group] + ": " : std::string();
       if (is_spread(column))
         for (const char* heading : {"mean", "p50", "p99", "max"})
-          table_.column(std::exchange(whose, std::string()) + heading);
+          add_column(std::exchange(whose, std::string()) + heading, report::kRight, interest_of(i), i, group);
       else
-        table_.column(whose + column_named(column).heading, column_named(column).align);
-      if (has_ratio(column, group)) table_.column("ratio");
+        add_column(whose + column_named(column).heading, column_named(column).align, interest_of(i), i, group);
+      if (has_ratio(column, group))
+        add_column("ratio", report::kRight, has_relative ? report::Interest::kUsual : report::Interest::kAnswer,
+                   sweep_.layout.columns.size(), group);
     }
   }
 
   void add_line(const SweepLine& line) {
-    std::vector<std::string> cells;
+    std::vector<report::Cell> cells;
     const auto some = std::ranges::find_if(line, [](const SweepCell& cell) { return !cell.points.empty(); });
     const std::vector<std::size_t> choices = sweep_.choices_of(some->points.front());
     for (std::size_t axis = 0; axis < sweep_.axes.size(); ++axis)
@@ -128,7 +147,8 @@ class SweepTable {
     table_.row(std::move(cells));
   }
 
-  void add_cells(const SweepCell& cell, std::size_t group, const SweepFigures* first, std::vector<std::string>& cells) {
+  void add_cells(const SweepCell& cell, std::size_t group, const SweepFigures* first,
+                 std::vector<report::Cell>& cells) {
     const SweepPoint* point = cell.points.empty() ? nullptr : &points_[cell.median()];
     const bool ran = point != nullptr && point->ran();
     std::string nothing = point == nullptr ? std::string(kNothing) : notes_.mark(*point);  // in the first column
@@ -136,7 +156,7 @@ class SweepTable {
       if (is_spread(column)) {
         const TimeSpread spread = ran ? spread_of(cell, points_) : TimeSpread{};
         for (const Duration time : {spread.mean, spread.median, spread.p99, spread.most})
-          cells.push_back(ran ? rounded(time) : std::exchange(nothing, std::string(kNothing)));
+          cells.push_back(ran ? report::Cell(time) : std::exchange(nothing, std::string(kNothing)));
       } else {
         cells.push_back(ran ? column_named(column).cell(*point->figures, first)
                             : std::exchange(nothing, std::string(kNothing)));

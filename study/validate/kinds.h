@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // All kinds of validation against published measurements. A kind adds a reader of its tables, a predictor of their rows
-// and a line here; experiment/file_kinds.cpp tells its files by their keys.
+// and a line here; experiment/files/file_kinds.cpp tells its files by their keys.
 #pragma once
 
 #include <span>

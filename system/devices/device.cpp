@@ -255,6 +255,26 @@ bool has_roofline_work(const workload::ExecutionGraph& graph, NodeId node) {
          (graph.flops(node).count() > 0 || graph.bytes(node).count() > 0);
 }
 
+bool is_by_roofline(const workload::ExecutionGraph& graph, NodeId node, const ComputeOptions& options) {
+  const bool is_measured = graph.duration(node).value_or(Duration::zero()) > Duration::zero();
+  return has_roofline_work(graph, node) && (!is_measured || options.prefer_roofline);
+}
+
+RooflineShares roofline_shares(const DeviceSpec& device, const ComputeOptions& options) {
+  if (options.efficiency) return {*options.efficiency, *options.efficiency};
+  const ComputeSpec& compute = device.compute;
+  const auto both = [](Efficiency one, Efficiency other) {
+    return Efficiency(std::max<std::int64_t>(1, one.count() * other.count() / kFullEfficiency.count()));
+  };
+  const std::optional<Efficiency>& own = compute.formats[static_cast<std::size_t>(options.precision)];
+  Efficiency main_loop = options.precision == Precision::kFp32 ? compute.fp32 : compute.gemm;
+  if (is_of_products_only(options.precision))
+    main_loop = both(main_loop, own.value_or(compute.fp8));
+  else if (own)
+    main_loop = *own;
+  return {both(main_loop, compute.clock), compute.memory};
+}
+
 bool has_measured_time(const workload::ExecutionGraph& graph, const ComputeOptions& options) {
   for (std::uint32_t i = 0; i < graph.size(); ++i) {
     const NodeId node{i};
@@ -270,20 +290,23 @@ std::vector<Duration> compute_times(const workload::ExecutionGraph& graph, const
                                     const ComputeOptions& options) {
   std::vector<Duration> times(graph.size(), Duration::zero());
   const std::optional<FlopRate> peak = device.peak(options.precision);
+  const RooflineShares shares = roofline_shares(device, options);
+  const FlopRate rate(
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(Int128{peak.value_or(FlopRate(1)).count()} *
+                                                          shares.peak.count() / kFullEfficiency.count())));
+  const Bandwidth memory = device.memory_bandwidth * shares.memory;
   for (std::uint32_t i = 0; i < graph.size(); ++i) {
     const NodeId node{i};
     const workload::NodeKind kind = graph.kind(node);
     if (kind != workload::NodeKind::kCompute && kind != workload::NodeKind::kHostCompute) continue;
     const Duration measured = graph.duration(node).value_or(Duration::zero());
-    const bool modelled = has_roofline_work(graph, node) && (measured == Duration::zero() || options.prefer_roofline);
+    const bool modelled = is_by_roofline(graph, node, options);
     if (modelled && !peak && graph.flops(node).count() > 0)
       throw InputError(
           {},
           fmt::format("{} has no {} peak, which the FLOPs of the trace need", device.name, name_of(options.precision)),
           "set workload.precision to one that the device has");
-    times[i] = modelled ? roofline_time(graph.flops(node), graph.bytes(node), peak.value_or(FlopRate(1)),
-                                        device.memory_bandwidth)
-                        : measured;
+    times[i] = modelled ? roofline_time(graph.flops(node), graph.bytes(node), rate, memory) : measured;
   }
   return times;
 }

@@ -87,7 +87,7 @@ DeviceSpec read_device(Section& section);
 // Reads the keys of the host of a node, for its device, which has been read if there is one.
 void read_host(Section& node, DeviceSpec* device);
 
-// Plain roofline: the longer of flops / peak and bytes / memory bandwidth.
+// Roofline: the longer of flops / peak and bytes / memory bandwidth.
 Duration roofline_time(Flops flops, Bytes bytes, FlopRate peak, Bandwidth memory_bandwidth);
 
 // Remote memory: where the MEM nodes of a trace load from and store to. A pool serves one access at a time, first come
@@ -122,10 +122,24 @@ class MemoryPools {
 struct ComputeOptions {
   Precision precision = Precision::kBf16;
   bool prefer_roofline = false;  // FLOPs win over a measured duration where a node has both
+  // Share of the peak and of the memory's bandwidth that computations by the roofline reach; none: the device's own.
+  std::optional<Efficiency> efficiency{};
 };
+
+// Shares of a device's peak and of its memory's bandwidth that computations by the roofline reach: by default those of
+// the main loop of a matrix product, at the clock that lasts, and of kernels that are bound by memory.
+struct RooflineShares {
+  Efficiency peak{kFullEfficiency};
+  Efficiency memory{kFullEfficiency};
+
+  auto operator<=>(const RooflineShares&) const = default;
+};
+RooflineShares roofline_shares(const DeviceSpec& device, const ComputeOptions& options);
 
 // True if a roofline can predict the node.
 bool has_roofline_work(const workload::ExecutionGraph& graph, NodeId node);
+// True if it does: nothing else has the time of the node, or nothing that counts.
+bool is_by_roofline(const workload::ExecutionGraph& graph, NodeId node, const ComputeOptions& options);
 // True if some computation on the device takes its measured duration.
 bool has_measured_time(const workload::ExecutionGraph& graph, const ComputeOptions& options);
 

@@ -49,9 +49,15 @@ collectives::Aggregate NcclLibrary::transfer(CollectiveKind kind, Bytes bytes, s
   return choice(kind, bytes, layout.shape).transfer;
 }
 
+CallWay NcclLibrary::way(CollectiveKind kind, Bytes bytes, const GroupLayout& layout) const {
+  const collectives::NcclTiming chosen = choice(kind, bytes, layout.shape);
+  return {std::string(chosen.algorithm ? collectives::name_of(*chosen.algorithm) : kSendsAndReceives),
+          std::string(collectives::name_of(chosen.protocol))};
+}
+
 PointToPoint NcclLibrary::point_to_point(Bytes bytes, bool is_same_node, Duration) const {
   const collectives::NcclSend sent = send(bytes, is_same_node);
-  return {sent.latency, sent.bytes, sent.exceeds_buffer, sent.processors};
+  return {sent.latency, sent.bytes, sent.exceeds_buffer, sent.processors, collectives::name_of(sent.protocol)};
 }
 
 collectives::NcclTiming NcclLibrary::choice(CollectiveKind kind, Bytes bytes,

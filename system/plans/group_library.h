@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "collectives/aggregate.h"
 #include "collectives/group_shape.h"
@@ -37,12 +38,20 @@ GroupLayout lay_out_group(std::span<const DeviceId> devices, const network::Fabr
 // Machine that a group of this shape runs on. `machines`: by type of the cluster's nodes.
 MachineKind machine_of(std::span<const MachineKind> machines, const collectives::GroupShape& shape);
 
+// Names of what a call is done by, for people: "ring", "nvls-tree", "send/recv"; "ll128".
+inline constexpr std::string_view kSendsAndReceives = "send/recv";
+struct CallWay {
+  std::string algorithm;
+  std::string protocol;  // empty where there are none
+};
+
 // Treatment of a send by a library.
 struct PointToPoint {
   Duration latency{};            // before its first byte leaves
   Bytes bytes{0};                // on the wire
   bool is_awaited = false;       // it does not begin before its receive is posted
   std::uint32_t processors = 0;  // that it takes from computing while it runs
+  std::string_view protocol{};   // its name; empty where there are none
 };
 
 class GroupLibrary {
@@ -59,6 +68,9 @@ class GroupLibrary {
   virtual collectives::Aggregate transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root,
                                           const GroupLayout& layout) const = 0;
 
+  // Names for what transfer() gives; none of a library that has none.
+  virtual CallWay way(CollectiveKind, Bytes, const GroupLayout&) const { return {}; }
+
   // `route_latency`: of the links between the two ranks. The same for equal arguments.
   virtual PointToPoint point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const = 0;
 };
@@ -73,6 +85,7 @@ class NcclLibrary final : public GroupLibrary {
 
   collectives::Aggregate transfer(CollectiveKind kind, Bytes bytes, std::uint32_t root,
                                   const GroupLayout& layout) const override;
+  CallWay way(CollectiveKind kind, Bytes bytes, const GroupLayout& layout) const override;
   PointToPoint point_to_point(Bytes bytes, bool is_same_node, Duration route_latency) const override;
 
   // Fastest candidate for a collective. `shape` of the group, `bytes` as Request::bytes.

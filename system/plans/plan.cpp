@@ -196,6 +196,13 @@ std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const Col
   return algorithms;
 }
 
+std::string name_of(std::span<const DimensionAlgorithm> algorithms) {
+  std::string text;
+  for (const DimensionAlgorithm& chosen : algorithms)
+    text += (text.empty() ? "" : "+") + (chosen.table != nullptr ? chosen.table->name() : chosen.algorithm.full_name());
+  return text;
+}
+
 CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLayout& layout,
                                const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms,
                                const GroupPlace& place) {

@@ -119,6 +119,8 @@ struct DimensionAlgorithm {
   bool nearest_first = false;                        // as in Request
   const collectives::MessageTable* table = nullptr;  // of the whole group, in place of the algorithm
 };
+// "ring", "halving-doubling+ring": one for each dimension in use.
+std::string name_of(std::span<const DimensionAlgorithm> algorithms);
 std::vector<DimensionAlgorithm> choose_algorithms(CollectiveKind kind, const CollectiveOptions& options,
                                                   const CommunicatorLayout& layout,
                                                   std::span<const network::LogicalDimension> dimensions);

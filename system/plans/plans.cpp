@@ -181,4 +181,21 @@ CollectivePlan CollectivePlans::make_plan(GroupId group, const workload::Collect
   return plan_collective(request, flat, options_, choose_algorithms(call.kind, options_, flat, dimensions_), place);
 }
 
+CallWay CollectivePlans::way(GroupId group, std::uint32_t index) const {
+  const workload::CollectiveCall& call = matching_.calls(group)[index];
+  const CommunicatorLayout& own = *layout_of_[index_of(group)];
+  if (own.size() == 1) return {};
+  if (options_.library == nullptr) {
+    const std::vector<DimensionAlgorithm> algorithms = choose_algorithms(call.kind, options_, own, dimensions_);
+    const DimensionAlgorithm& first = algorithms.front();
+    const bool has_axes = algorithms.size() > 1 || (first.algorithm.along_axes && own.sizes.size() > 1);
+    const bool is_flat = !call.bytes_of_member.empty() && first.table == nullptr && has_axes;
+    if (!is_flat) return {name_of(algorithms), {}};
+    return {name_of(choose_algorithms(call.kind, options_, logical_ring(own.size()), dimensions_)), {}};
+  }
+  const std::optional<TokenExchange>& exchange = job_.communicators[index_of(group)].exchange;
+  if (exchange && call.kind == CollectiveKind::kAllToAll) return {exchange->library.name, {}};
+  return options_.library->way(call.kind, call.bytes, *group_layout_of_[index_of(group)]);
+}
+
 }  // namespace orrery::system

@@ -46,6 +46,8 @@ class CollectivePlans {
   const GroupLibrary* library() const { return options_.library; }
   // The same object for calls that are planned alike; stays where it is.
   const CollectivePlan& plan(GroupId group, std::uint32_t call);
+  // Names of what the call is done by; none in a group of one rank.
+  CallWay way(GroupId group, std::uint32_t call) const;
   // True if DimensionOrder::kThemis was asked for and no planned call got orders of its own.
   bool balanced_in_vain() const;
 

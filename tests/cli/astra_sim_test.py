@@ -6,6 +6,7 @@ Every run of ../shared/data/astra-sim in which all ranks finished gives each ran
 and with every rank simulated by itself, and so do the runs on stage traces; the others end with an error. ASTRA-sim's
 examples run unchanged. Inputs that ASTRA-sim takes silently for something else give its number and a warning.
 Converted runs are experiments that run. Without ../shared only what needs no recorded runs is checked."""
+import gzip
 import json
 import os
 import re
@@ -277,8 +278,14 @@ def check_documents(program, checks):
                      "the breakdown adds up to the time", row)
         events = json.loads((Path(folder) / "t.json").read_text())["traceEvents"]
         slices = [event for event in events if event["ph"] == "X"]
-        checks.check(len(slices) == 1 and slices[0]["dur"] == 64.44 and slices[0]["name"] == "all-reduce", "the timeline",
-                     events)
+        checks.check(len(slices) == 1 and round(slices[0]["dur"], 6) == 64.44 and slices[0]["name"] == "all-reduce",
+                     "the timeline", events)
+        outcome = program.run([*flags(), "--timeline", "t.json.gz", "--json", "d.json.gz", "--html", "p.html.gz"], folder)
+        packed = {name: (Path(folder) / name).read_bytes() for name in ("t.json.gz", "d.json.gz", "p.html.gz")}
+        checks.check(all(content.startswith(b"\x1f\x8b") for content in packed.values()), "what ends with .gz is gzipped",
+                     outcome.stderr)
+        checks.check(json.loads(gzip.decompress(packed["t.json.gz"]))["traceEvents"] == events and
+                     json.loads(gzip.decompress(packed["d.json.gz"])) == document, "they hold the same as without")
         outcome = program.run([*flags(), "--html", "page.html"], folder)
         page = (Path(folder) / "page.html").read_text()
         checks.check(outcome.code == 0 and '"all-reduce, node 0"' in page and '"kind":"run"' in page, "the page", page[-3000:])
@@ -293,7 +300,66 @@ def check_documents(program, checks):
 
 # Converted, and what the experiment says of each. Native times differ by the endpoint delay, reductions and picoseconds
 # only, where the two agree on the rest.
-CONVERTED = [0, 1, 3, 4, 30, 60, 90, 120, 400, 1300, 1800, 2164]
+CONVERTED = [0, 1, 2, 3, 4, 30, 60, 90, 120, 400, 1300, 1800, 2164]
+
+
+def check_custom(program, checks):
+    """Custom collectives are kept in converted experiments, and take what they take."""
+    own = broken_astra.ring_schedule("own/ring")
+    with scratch_folder() as folder:
+        for what, keys, more in (
+                ("of an operation", {"all_reduce_implementation_custom": ["own/ring"], "preferred_dataset_splits": 4}, {}),
+                ("of every node", {"per_node_custom_implementation": "nodes.yml"}, {"nodes.yml": "{0: own/ring}"})):
+            write_files(folder, {**broken_astra.base(), **own, **more, "made": None, "system.json": system(**keys)})
+            there = finish_times(program.run(flags(), folder))
+            outcome = program.run([*flags(), "--convert", "made/job.yaml"], folder)
+            text = (Path(folder) / "made" / "job.yaml").read_text()
+            checks.check(outcome.code == 0 and 'all_reduce: ["../own/ring"]' in text and "algorithm_size: 1048576 B" in text
+                         and "chunks" not in text, f"the schedule {what} is kept", f"{outcome.stderr}\n{text}")
+            native = program.run(["run", "made/job.yaml", "--json", "-"], folder)
+            # 14 messages of 131,072 bytes one after another, each ceil(131072 / (50 * 2^30) s) + 500 ns = 2,941,407 ps.
+            time = json.loads(native.stdout)["iteration_time_s"] if native.code == 0 else 0
+            checks.check(abs(time - 14 * 2_941_407e-12) < 1e-15, f"the schedule {what} runs", f"{time} {native.stderr}")
+            checks.check(abs(time * 1e9 / there[0][0] - 1) < 0.01, f"the schedule {what} takes what it takes there",
+                         f"{time} {there}")
+        # Calls of two sizes: there the messages stay as they are, here they grow.
+        write_files(folder, traces(collective(), collective(size=2 << 20, after=[0])) |
+                    {"system.json": system(all_reduce_implementation_custom=["own/ring"])})
+        outcome = program.run([*flags(), "--convert", "two.yaml"], folder)
+        text = (Path(folder) / "two.yaml").read_text()
+        checks.check(outcome.code == 0 and "algorithm_size:" not in text.split("cluster:")[1] and
+                     "whatever the size of a call" in text, "calls of two sizes are said", text)
+        native = program.run(["run", "two.yaml", "--json", "-"], folder)
+        # The second call has messages of twice the size: 14 (2,941,407 ps + ceil(262144 / (50 * 2^30) s) + 500 ns).
+        time = json.loads(native.stdout)["iteration_time_s"] if native.code == 0 else 0
+        checks.check(abs(time - 14 * (2_941_407e-12 + 5_382_813e-12)) < 1e-15, "and run", f"{time} {native.stderr}")
+
+
+def check_roofline(program, checks):
+    """Traces timed by FLOPs and bytes reach the device's own shares of its peaks, or what is asked for, and say so."""
+    # 1 ms of an H100's 989 TFLOP/s, then 1 ms of its 3,350 GB/s.
+    nodes = [work(0, num_ops=989_000_000_000, tensor_size=1000), work(0, after=[0], num_ops=1000, tensor_size=3_350_000_000)]
+    cluster = "{device: h100-sxm, dims: [{topology: switch, size: 2, bandwidth: 100 GB/s, latency: 1 us}]}"
+    with scratch_folder() as folder:
+        write_files(folder, {**traces(*nodes, ranks=2), "job.yaml": f"cluster: {cluster}\nworkload: {{chakra: {{prefix: job}}}}\n"})
+        # compute.gemm of the device is 76.4 %, compute.memory 88.7 %.
+        for setting, time, shares in ((None, 1e-3 / 0.764 + 1e-3 / 0.887, (0.764, 0.887)),
+                                      ("efficiency: 50 %", 4e-3, (0.5, 0.5)), ("efficiency: 100 %", 2e-3, (1, 1))):
+            more = ["--set", f"workload.chakra.compute={{{setting}}}"] if setting else []
+            outcome = program.run(["run", "job.yaml", "--json", "r.json", *more], folder)
+            result = json.loads((Path(folder) / "r.json").read_text()) if outcome.code == 0 else {}
+            told = result.get("roofline", [{}])[0]
+            checks.check(abs(result.get("iteration_time_s", 0) - time) < 1e-11 and
+                         (told.get("peak_share"), told.get("memory_share")) == shares, f"the roofline with {setting}",
+                         f"{result.get('iteration_time_s')} {told} {outcome.stderr}")
+            text = f"computes by the roofline: {100 * shares[0]:.1f} % of the peak, {100 * shares[1]:.1f} % of memory bandwidth"
+            checked = program.run(["check", "job.yaml", *more], folder)
+            checks.check(text in outcome.stdout and text in checked.stdout, f"the shares with {setting} are said",
+                         f"{outcome.stdout}\n{checked.stdout}")
+        write_files(folder, traces(work(5), ranks=2))
+        outcome = program.run(["run", "job.yaml", "--set", "workload.chakra.compute.efficiency=50 %"], folder)
+        checks.check(outcome.code == 0 and "'compute.efficiency' changes nothing" in outcome.stderr,
+                     "an efficiency without anything to act on", outcome.stderr)
 
 
 def check_conversion(program, checks):
@@ -304,7 +370,7 @@ def check_conversion(program, checks):
         for number in sorted(runs, key=lambda number: (number not in CONVERTED, number)):
             run = runs[number]
             expected = per_rank(run["ranks"].get("finish"), run["npus"])
-            if expected is None or needs_a_power_of_two(run) or done == 12:
+            if expected is None or needs_a_power_of_two(run) or done == 13:
                 continue
             done += 1
             experiment = Path(folder) / f"{number}.yaml"
@@ -358,6 +424,8 @@ def main():
     check_notes(program, checks)
     check_alone(program, checks)
     check_documents(program, checks)
+    check_custom(program, checks)
+    check_roofline(program, checks)
     check_speed(program, checks)
     if RECORDED.is_dir():
         check_examples(program, checks)

@@ -70,6 +70,20 @@ def base():
     return {"system.json": system(), "network.yml": network(), "memory.json": json.dumps(MEMORY), **traces(collective())}
 
 
+def ring_schedule(prefix, ranks=RANKS, size=1 << 20):
+    """A custom all-reduce of `size` bytes: 2 (n - 1) rounds, in each of which a rank sends an n-th of it to the next one,
+    when the part from the previous one has come."""
+    files = {}
+    for rank in range(ranks):
+        nodes = []
+        for step in range(2 * (ranks - 1)):
+            after = [2 * step - 1] if step else []  # the receive of the round before
+            nodes.append(send((rank + 1) % ranks, size // ranks, step, after))
+            nodes.append(receive((rank - 1) % ranks, size // ranks, step, after))
+        files[f"{prefix}.{rank}.et"] = trace(*nodes)
+    return files
+
+
 def row(what, *message, code=2, arguments=None, **files):
     """`files`: system_, network_, memory_, groups_: contents of these files; traces_: of those files."""
     names = {"system_": "system.json", "network_": "network.yml", "memory_": "memory.json", "groups_": "groups.json"}
@@ -169,6 +183,25 @@ SYSTEMS = [
         system_=system(all_reduce_implementation_custom=["elsewhere/custom"])),
     row("a list of custom collectives of nodes", "custom.yml: error: is a list, expected a map from nodes to prefixes",
         system_=system(per_node_custom_implementation="custom.yml"), traces_={"custom.yml": "[custom]"}),
+    row("two schedules for all-reduces of one size of group", "system.json:", "gives the all-reduces of 8 ranks different "
+        "schedules (an algorithm, own)", "convert with one of them for all nodes",
+        arguments=flags(more=["--convert=made.yaml"]),
+        system_=system(per_node_custom_implementation="custom.yml"),
+        traces_={"custom.yml": "{1: own}", **traces(collective(), collective(after=[0])), **ring_schedule("own")}),
+    row("a schedule for groups of one size, an algorithm for others", "system.json:", "gives some all-reduces a schedule, "
+        "and those of 4 ranks run an algorithm", "give all of them a schedule, or none",
+        arguments=flags(more=["--convert=made.yaml", "--comm-group-configuration=groups.json"]),
+        groups_={"1": [0, 1, 2, 3], "2": [4, 5, 6, 7]},
+        system_=system(per_node_custom_implementation="custom.yml"),
+        traces_={"custom.yml": "{0: own}", **ring_schedule("own"),
+                 **traces(collective(), **{f"rank{rank}": [collective(), collective(after=[0], pg_name=str(rank // 4 + 1))]
+                                           for rank in range(RANKS)})}),
+    row("a schedule of more ranks than call it", "own.8.et: error: is a part of a custom all-reduce of more ranks than the "
+        "8 that call it", "copy the parts of ranks 0 to 7", arguments=flags(more=["--convert=made.yaml"]),
+        system_=system(all_reduce_implementation_custom=["own"]),
+        traces_=traces(collective()) | ring_schedule("own", 16)),
+    row("an experiment that would be compressed", "--convert: error: 'made.yaml.gz' would be compressed, and "
+        "configurations are read as they are", "leave out the .gz", arguments=flags(more=["--convert=made.yaml.gz"])),
     row("4 GB over the shared bus", "byte counts have 32 bits",
         system_=system(model_shared_bus=1, preferred_dataset_splits=1),
         traces_=traces(collective(size=4 << 30))),

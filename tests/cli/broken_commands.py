@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Broken command lines, and settings given on them."""
+import shlex
+
 from error_row import JOB, Row, make_traces, small_trace
 
 TITLE = "Command line"
@@ -34,6 +36,11 @@ STUCK = {"stuck.yaml": JOB.replace("prefix: rank", "prefix: stuck"), "stuck.0.et
          "stuck.1.et": lone_trace()}
 
 
+TWO_JOBS = {"two.yaml": "cluster: dgx-a100\nnodes: 1\njobs:\n"
+                        "  - {name: a, workload: {collective: all_reduce, size: 1 MiB, ranks: 4}}\n"
+                        "  - {name: b, workload: {collective: all_reduce, size: 1 MiB, ranks: 4}}\n"}
+
+
 def setting(text, *message, code=2):
     return Row(f"`--set {text}`", code, list(message), ["run", "job.yaml", "--set", text])
 
@@ -47,9 +54,20 @@ def collective(what, *message, options=()):
     return Row(what, 2, list(message), ["collective", "--cluster", "dgx-a100", "--op", "all_reduce", *options])
 
 
+DRAWN = """experiment: job.yaml
+vary:
+  - {name: nic, key: cluster.dims.0.bandwidth, values: [100 GB/s, 300 GB/s]}
+  - {name: cluster, settings: {near: {cluster.dims.0.latency: 100 ns}, far: {cluster.dims.0.latency: 1 us}}}
+"""
 SEARCHED = """cluster: dgx-a100
 nodes: 1
 workload: {model: gpt3-13b, batch: {global: 8}}
+"""
+
+
+SWEPT = """experiment: plan.yaml
+vary:
+  - {key: workload.batch.micro, values: [1, 2]}
 """
 
 
@@ -144,8 +162,8 @@ ROWS = [
     calibrate("A log without rows", "log.csv: error: no table of nccl-tests in it", log=HEADING),
     calibrate("A log that does not say its operation", "log.csv:1: error: the log does not say which operation this is",
               "--op all_reduce"),
-    calibrate("A calibration to an unknown operation", "--op: error: unknown operation 'allreduce'",
-              "did you mean 'all_reduce'?", options=["--op", "allreduce"]),
+    calibrate("A calibration to an unknown operation", "--op: error: unknown operation 'allreduced'",
+              "did you mean 'all_reduce'?", options=["--op", "allreduced"]),
     calibrate("A log of a program that cannot be predicted", "a table of hypercube, which cannot be predicted",
               log=RANKS.replace("PROGRAM", "hypercube_perf"), options=["--gpus-per-node", "2"]),
     calibrate("A log of another operation", "a table of all_gather, not of all_reduce", "leave --op out",
@@ -325,7 +343,7 @@ ROWS = [
     Row("An experiment to compare whose traces are broken", 2,
         ["bad.yaml: error: this experiment cannot be simulated:", "bad.0.et"], ["compare", "job.yaml", "bad.yaml"],
         {"bad.yaml": JOB.replace("prefix: rank", "prefix: bad"), "bad.0.et": b"nonsense"}),
-    setting("nodes", "--set nodes: error: expected key.path=value", "for example"),
+    setting("nodes", "--set nodes: error: expected key.path=value", "nodes=VALUE"),
     setting("=3", "--set =3: error: expected key.path=value"),
     setting("nodes=", "--set nodes=: error: no value after '='"),
     Row("A key under two names", 2, ["--set global_batch_size=256: error: 'global_batch_size' and 'gbs' of another --set",
@@ -355,6 +373,27 @@ ROWS = [
           ["table.json: error: is a document 'orrery.comparison/1', not an experiment", "only 'orrery.result/1' holds an experiment"],
           command, {"table.json": '{"schema": "orrery.comparison/1", "runs": []}'}, answers=command[0] == "check")
       for command in (["run", "table.json"], ["check", "table.json"], ["compare", "table.json", "job.yaml"])],
+    *(Row(name, 2, message, ["sweep", "sweep.yaml", *options], {"sweep.yaml": DRAWN})
+      for name, message, options in (
+          ("A picture of no width", ["--width: error: '3 feet' is no width of a picture", "column, 2-column"], ["--svg", "s.svg", "--width", "3 feet"]),
+          ("A picture too narrow to read", ["--width: error: '1in' is too narrow"], ["--svg", "s.svg", "--width", "1in"]),
+          ("A picture too wide for paper", ["--width: error: '90in' is too wide"], ["--svg", "s.svg", "--width", "90in"]),
+          ("A width of no picture", ["--width requires --svg"], ["--width", "column"]),
+          ("A picture over no axis", ["--over: error: no axis is called 'nicz'", "nic"], ["--svg", "s.svg", "--over", "nicz"]),
+          ("A picture over an axis twice", ["--over: error: the axis 'nic' stands twice"], ["--svg", "s.svg", "--over", "nic,nic"]),
+          ("Panels of no axis", ["--panels: error: no axis is called 'x'"], ["--svg", "s.svg", "--panels", "x"]),
+          ("A picture over an axis of names", ["--over: error: the axis 'cluster' cannot be horizontal", "--draw bars"], ["--svg", "s.svg", "--over", "cluster"]),
+          ("An axis that is horizontal and panels", ["--panels: error: the axis 'nic' cannot be both horizontal and panels"],
+           ["--svg", "s.svg", "--over", "nic", "--panels", "nic"]),
+          ("A picture of an unknown figure", ["--figure: error: no number is called 'mfuu'", "mfu"], ["--svg", "s.svg", "--figure", "mfuu"]),
+          ("A heat map of one axis of numbers", ["--draw: error: a heat map needs two axes of numbers"], ["--svg", "s.svg", "--draw", "heat"]),
+          ("A picture of a kind that there is not", ["--draw: error: unknown value 'pie'"], ["--svg", "s.svg", "--draw", "pie"]),
+          ("A picture in the file of the other", ["--svg and --vega would both write this file"], ["--svg", "s.svg", "--vega", "s.svg"]))),
+    Row("A figure in a sweep's picture", 2, ["sweep.yaml:", "no number is called 'speed'"], ["sweep", "sweep.yaml"],
+        {"sweep.yaml": DRAWN + "picture: {figure: speed}\n"}),
+    Row("Curves over names", 2, ["--draw: error: curves and heat maps need an axis of numbers", "--draw bars"],
+        ["sweep", "sweep.yaml", "--draw", "curves"],
+        {"sweep.yaml": "experiment: job.yaml\nvary: [{key: cluster, values: [dgx-a100, hgx-a800]}]\n"}),
     Row("A sweep to compare", 2, ["sweep.yaml: error: this is a sweep of experiments", "orrery sweep sweep.yaml"],
         ["compare", "job.yaml", "sweep.yaml"], {"sweep.yaml": "experiment: job.yaml\nvary: [{key: nodes, values: [1]}]\n"}),
     Row("The folder of a result", 2, ["cannot read 'out': it is a folder", "did you mean 'out/result.json'?"],
@@ -443,6 +482,22 @@ ROWS = [
         ["validate", "traces", "--traces-from", "t"], {"t/readme": "nothing"}),
     Row("Traces from a folder that is not there", 2, ["nowhere: error: is not a folder, which --traces-from asks for"],
         ["validate", "traces", "--traces-from", "nowhere"]),
+    Row("A schedule in the place of the timeline", 2,
+        ["x.svg: error: --timeline and --schedule-svg would both write this file"],
+        ["run", "job.yaml", "--timeline", "x.svg", "--schedule-svg", "./x.svg"]),
+    Row("A schedule of traces", 2,
+        ["--schedule-svg: error: draws passes of micro-batches, of which a job from `workload.model` tells; that of "
+         "job.yaml is none", "--timeline FILE draws what the ranks of any job do"],
+        ["run", "job.yaml", "--schedule-svg", "s.svg"]),
+    Row("A schedule of several jobs", 2, ["--schedule: error: draws the schedule of one job, and two.yaml has 2"],
+        ["run", "two.yaml", "--schedule"], TWO_JOBS),
+    Row("A schedule of no width", 2,
+        ["--width: error: '3 ft' is no width of a picture", "column, 2-column, 3.3in"],
+        ["run", "job.yaml", "--schedule-svg", "s.svg", "--width", "3 ft"]),
+    Row("A schedule without room for its boxes", 2, ["--width: error: '1.5in' is too narrow for a picture"],
+        ["run", "job.yaml", "--schedule-svg", "s.svg", "--width", "1.5in"]),
+    Row("A schedule over seeds", 2, ["excludes"],
+        ["run", "job.yaml", "--schedule", "--seeds", "3"]),
     Row("A timeline of no rank", 2, ["--timeline-ranks: error: 'x' is neither a rank nor a range of ranks"],
         ["run", "job.yaml", "--timeline", "t.json", "--timeline-ranks", "x"]),
     Row("`explain` of nothing", 2, ["cannot read 'nowhere.yaml'"], ["explain", "nowhere.yaml"]),
@@ -456,11 +511,39 @@ ROWS = [
     setting("cluster.device.peak.bf16=9", "--set cluster.device.peak.bf16=9: error", "'9' has no unit", "312 TFLOP/s"),
     setting("cluster.device.peek.bf16=9 TFLOP/s", "unknown key 'peek' in 'cluster.device'", "did you mean 'peak'?"),
     setting("cluster=dgx-a10", "no 'dgx-a10' among the shipped clusters", "did you mean 'dgx-a100'?"),
+    setting("workload.chakra.compute={by: roofline, efficiency: 120 %}", "workload.chakra.compute.efficiency",
+            "'120 %' is too large; an efficiency is at most 100 %"),
+    setting("workload.chakra.compute.by=rofline", "unknown", "did you mean 'roofline'?"),
     setting("workload.chakra.groups=nowhere.json", "nowhere.json: error: cannot be opened"),
     Row("A collective without a cluster", 2, ["--cluster is required"], ["collective", "--op", "all_reduce"]),
     Row("A collective of no operation", 2, ["--op is required"], ["collective", "--cluster", "dgx-a100"]),
-    Row("An unknown operation", 2, ["--op: error: unknown operation 'allreduce'", "did you mean 'all_reduce'?"],
-        ["collective", "--cluster", "dgx-a100", "--op", "allreduce"]),
+    Row("An unknown operation", 2, ["--op: error: unknown operation 'allreduced'", "did you mean 'all_reduce'?"],
+        ["collective", "--cluster", "dgx-a100", "--op", "allreduced"]),
+    *[Row(f"`{shlex.join(words)}`", 2, message, words) for words, message in (
+        (["run", "job.yaml", "-n", "2"], ["unknown option '-n'", "--set nodes=2"]),
+        (["run", "job.yaml", "--cluster", "dgx-h100"], ["unknown option '--cluster'", "--set cluster=dgx-h100"]),
+        (["run", "job.yaml", "--tp", "4"], ["unknown option '--tp'", "--set workload.parallel.tensor=4"]),
+        (["run", "job.yaml", "--model=llama2-7b"], ["unknown option '--model=llama2-7b'", "--set workload.model=llama2-7b"]),
+        (["run", "job.yaml", "--gpus", "16"], ["unknown option '--gpus'", "how many devices a node has"]),
+        (["run", "job.yaml", "nodes=4"], ["unexpected argument 'nodes=4'", "--set nodes=4"]),
+        (["run", "job.yaml", "--set", "nodes", "4"], ["--set nodes: error: expected key.path=value", "nodes=VALUE"]),
+        (["run", "job.yaml", "--set", "nodes 4"], ["expected key.path=value", "write nodes=4"]),
+        (["run", "job.yaml", "--set", "nodes:4"], ["expected key.path=value", "write nodes=4"]),
+        (["sweep", "job.yaml", "--vary", "nodes=2..8"], ["unknown option '--vary'", "vary: [{key: nodes, values: [2, 4]}]"]),
+        (["simulate", "job.yaml"], ["unknown command 'simulate'", "did you mean 'run'?"]),
+        (["job.yaml"], ["unknown command 'job.yaml'", "orrery run job.yaml"]),
+        (["run", "job.yaml", "--print", "energy"], ["--print: error: this run has no 'energy'", "--set workload.tokens=N"]),
+        (["run", "job.yaml", "--print", "busbw"], ["this run has no 'busbw'", "a job with one collective has it"]),
+        (["run", "job.yaml", "--print", "bubble_share"], ["this run has no 'bubble_share'", "workload.parallel.pipeline above 1"]),
+        (["run", "job.yaml", "--print", "samples_per_s"], ["this run has no 'samples_per_s'", "those of tokens have tokens_per_s"]),
+        (["run", "job.yaml", "--nodes", "0"], ["--nodes 0: error"]),
+        (["compare", "job.yaml", "--vs", "nodes=2", "--tokens", "0"], ["--tokens 0: error"]),
+        (["run", "job.yaml", "--print", "slack"], ["this run has no 'slack'", "--critical-path makes it"]),
+        (["run", "job.yaml", "--print", "goodput"], ["this run has no 'goodput'", "orrery goodput"]),
+        (["run", "job.yaml", "--json", "nowhere/x.json"], ["nowhere/x.json: error: cannot be written", "mkdir -p nowhere"]),
+        (["run", "job.yaml", "--nodes", "2.0"], ["'2.0' is not a whole number", "write 2, without decimals"]),
+        (["run", "job.yaml", "--nodes", "1,000"], ["'1,000' is not a whole number", "write 1000, without separators"]),
+        (["compare", "job.yaml", "--vs", "nodes=2", "--vs", "nodes=4"], ["'nodes' of another --vs again", "leave one of them out"]))],
     Row("A size of a barrier", 2, ["-b: error: a barrier carries no data, so it has no sizes", "leave -b out"],
         ["collective", "--cluster", "dgx-a100", "--op", "barrier", "-b", "8"]),
     Row("A collective on a cluster in braces that do not close", 2, ["--cluster:1:16: error: not valid YAML"],
@@ -517,8 +600,8 @@ ROWS = [
            ["ring,in-network", "--nodes", "2"]))],
     collective("Steps of every algorithm", "--steps: error: the steps of one algorithm are printed", "--algo ring",
                options=["--algo", "each", "--library", "fixed", "--steps"]),
-    collective("A picture of steps", "--plot: error: --steps prints messages, and no times to draw", "leave --plot or --steps out",
-               options=["--algo", "direct", "--steps", "--plot", "steps.svg"]),
+    collective("A picture of steps", "--svg: error: --steps prints messages, and no times to draw", "leave it or --steps out",
+               options=["--algo", "direct", "--steps", "--svg", "steps.svg"]),
     shares("Shares of an all-reduce", "--shares: error: every rank has as much in all_reduce", "call all_to_all",
            options=["--shares", "[1, 2, 3]"], op="all_reduce"),
     shares("Shares of other ranks", "--shares: error: 2 shares in a row, for 3 ranks", "one for each receiver",
@@ -628,6 +711,10 @@ ROWS = [
            options=["--fix", "micro=3"]),
     search("A search of plans with parameter servers", "plan.yaml:3:", "plans with parameter servers are not searched",
            job=SEARCHED.replace("8}}", "7}, parallel: {data: 7, exchange: parameter-server}}")),
+    Row("A sweep that is watched where no terminal is", 2,
+        ["--watch: error: draws on a terminal, and standard output is none", "hint: leave it out; with --out, points.csv"],
+        ["sweep", "sweep.yaml", "--watch"], {"plan.yaml": SEARCHED, "sweep.yaml": SWEPT}),
+    Row("A page of the manual that is not there", 2, ["man: error: unknown command 'rnu'", "run"], ["man", "rnu"]),
     Row("A sweep in shards without a folder", 2, ["--shard: error: is of results that are kept in a folder", "--out DIR"],
         ["sweep", "plan.yaml", "--shard", "1/2"], {"plan.yaml": SEARCHED}),
     Row("A form of sources that there is not", 2, ["--sources: error: unknown form 'html' of sources",

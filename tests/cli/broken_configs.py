@@ -138,9 +138,16 @@ FILES = [
     text("A word", "cluster\n", "job.yaml:1:1: error: the file is a plain value; a map of keys is expected"),
     text("A bracket that is not closed", JOB.replace("ns}", "ns"), "job.yaml:", "not valid YAML"),
     text("A tab for indentation", "cluster:\n\tdevice: a100\n",
-         "job.yaml:2:8: error: not valid YAML: illegal map value"),
+         "job.yaml:2:1: error: a tab indents this line; tabs cannot indent YAML", "use spaces"),
+    text("A tab below keys", JOB.replace("  chakra: {prefix: rank}", "  chakra:\n\t\tprefix: rank"),
+         "job.yaml:7:1: error: a tab indents this line; tabs cannot indent YAML"),
+    text("A comment of JavaScript in JSON", '{\n  // the cluster\n  "cluster": "dgx-a100"\n}\n',
+         "job.yaml:2:1: error: JSON has no comments, and those of YAML begin with '#'"),
+    text("A value with a colon", "name: a: b\n" + JOB, "job.yaml:1:8: error: not valid YAML: illegal map value",
+         "quote a value that has ': ' in it"),
     text("A quote that is not closed", "cluster: dgx-a100\nworkload: {chakra: {prefix: rank}}\nname: 'mine\nnodes: 4\n",
-         "job.yaml:5:1: error: not valid YAML: a quoted text does not end before here"),
+         "job.yaml:5:1: error: not valid YAML: a quoted text does not end before here",
+         "the text that begins in line 3 has no other quote"),
     text("An alias without its anchor", "cluster: *dgx\n",
          "job.yaml:1:10: error: not valid YAML: the referenced anchor is not defined"),
     text("A key given twice", JOB + "cluster: dgx-a100\n",
@@ -159,6 +166,52 @@ FILES = [
     text("Nesting far too deep", "[" * 100000, "job.yaml:", "nested deeper than 64 levels"),
     text("Aliases that multiply to 10^10 values", alias_bomb(), "job.yaml:", "more than 1000000 values",
          "aliases that repeat one another multiply"),
+]
+
+NCCL_LOG = """# nThread 1 nGpus 8 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validate: 1 graph: 0
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+           8             2     float     sum      -1    24.05    0.00    0.00      0    23.51    0.00    0.00      0
+"""
+LAUNCH = "#!/bin/bash\ntorchrun pretrain_gpt.py --tensor-model-parallel-size 8 --num-layers 32\n"
+MATRIX_TEXT = "\tGPU0\tGPU1\nGPU0\t X \tNV12\nGPU1\tNV12\t X \n"
+# File, what it is, the hint.
+FOREIGN = [
+    ("log.txt", NCCL_LOG, "a log of nccl-tests", "orrery calibrate log.txt --cluster NAME"),
+    ("times.csv", "size_bytes,oop_time_us,ip_time_us\n8,10,10\n", "a table of measured collectives", "orrery calibrate times.csv"),
+    ("kernels.csv", "m,n,k,time_us\n64,64,64,5\n", "a table of measured times", "orrery calibrate kernels.csv"),
+    ("points.csv", "point,nodes,iteration_time_s\n1,2,0.5\n", "a table of a sweep's points", "orrery sweep SWEEP.yaml"),
+    ("operations.csv", "rank,stands_for,node,name\n0,1,2,x\n", "a table of `orrery run --out`", "orrery run result.json"),
+    ("some.csv", "a,b,c\n1,2,3\n", "a table of comma-separated values", "a text in YAML or JSON"),
+    ("train.sh", LAUNCH, "a launch script", "orrery workload import train.sh"),
+    ("train.py", "import torch\n", "a Python program", "orrery workload import"),
+    ("config.json", '{"model_type": "llama", "hidden_size": 4096}', "a model as Hugging Face has it", "workload: {model: config.json}"),
+    ("ds.json", '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3}}', "a configuration of DeepSpeed",
+     "orrery workload import ds.json"),
+    ("topo.txt", MATRIX_TEXT, "the output of `nvidia-smi topo -m`", "topology_matrix: topo.txt"),
+    ("system.xml", "<system version=\"1\"></system>\n", "a topology as NCCL dumps it", "orrery cluster import system.xml"),
+    ("algo.xml", "<algo name=\"a\"></algo>\n", "an algorithm of MSCCL", "orrery collective --algorithm algo.xml"),
+    ("job.goal", "num_ranks 2\nrank 0 {\n}\n", "a GOAL schedule", "workload: {goal: job.goal}"),
+    ("notes.md", "# Notes\n", "a text for people", "a text in YAML or JSON"),
+    ("points.sqlite", b"SQLite format 3\0", "a SQLite database", "orrery sweep --out"),
+    ("picture.png", b"\x89PNG\r\n", "a picture", "a text in YAML or JSON"),
+    ("job.yaml.gz", gzip.compress(JOB.encode(), mtime=0), "a compressed file that is no profile", "gunzip job.yaml.gz"),
+]
+FOREIGN_ROWS = [Row(f"{what[0].upper()}{what[1:]} in place of an experiment", 2, [f"{name}: error: this is {what}", ", not an experiment", hint],
+                    ["run", name], {name: content}) for name, content, what, hint in FOREIGN] + [
+    Row("A log in place of a sweep", 2, ["log.txt: error: this is a log of nccl-tests, not a sweep"], ["sweep", "log.txt"], {"log.txt": NCCL_LOG}),
+    Row("A log to check", 2, ["log.txt: error: this is a log of nccl-tests, not a configuration or a trace"], ["check", "log.txt"],
+        {"log.txt": NCCL_LOG}, answers=True),
+    Row("An experiment in place of a sweep", 2, ["job.yaml: error: this is an experiment, not a sweep", "orrery run job.yaml"],
+        ["sweep", "job.yaml"]),
+    Row("A log in place of a section of `validate`", 2, ["sections: error: unknown value 'log.txt'", "it is a log of nccl-tests: orrery calibrate"],
+        ["validate", "log.txt"], {"log.txt": NCCL_LOG}),
+    Row("A result of another version", 2, ["r.json: error: is a result as another version of Orrery writes it, 'orrery.result/9'",
+                                           "this one reads 'orrery.result/1'"], ["run", "r.json"], {"r.json": '{"schema": "orrery.result/9"}'}),
+    Row("A result in place of a sweep", 2, ["r.json: error: is a document 'orrery.result/1', not a sweep"], ["sweep", "r.json"],
+        {"r.json": '{"schema": "orrery.result/1"}'}),
+    *[Row(f"A {kind} in place of an experiment", 2, [f"part.yaml: error: this is a {kind}, not an experiment", "orrery check part.yaml"],
+          ["run", "part.yaml"], {"part.yaml": content})
+      for kind, content in (("cluster", "node: dgx-a100\n"), ("device", "peak: {bf16: 1 TFLOP/s}\n"), ("model", "hidden: 64\nlayers: 2\n"))],
 ]
 
 KEYS = [
@@ -194,6 +247,9 @@ VALUES = [
     dimension("300 GB/s", "300 GBs", "unknown unit 'GBs'", "did you mean 'GB/s'?"),
     dimension("300 GB/s", "300 gbit/s", "unknown unit 'gbit/s'", "did you mean 'Gb/s'?"),
     dimension("300 GB/s", "300 parsec", "unknown unit 'parsec'"),
+    dimension("300 GB/s", "300 gb/s", "unknown unit 'gb/s'", "did you mean 'GB/s' or 'Gb/s'? 'b' is a bit, and 'B' a byte"),
+    dimension("300 GB/s", "'1,000 GB/s'", "'1,000 GB/s' is not a bandwidth", "write 1000 GB/s, without separators"),
+    dimension("300 GB/s", "'2,5 GB/s'", "'2,5 GB/s' is not a bandwidth", "write 2.5 GB/s, with a decimal point"),
     dimension("300 GB/s", "-300 GB/s", "'-300 GB/s' is negative"),
     dimension("300 GB/s", "0 GB/s", "'0 GB/s' is zero; a bandwidth must be positive"),
     dimension("300 GB/s", "99999999999999 TB/s", "'99999999999999 TB/s' is too large", "the limit is"),
@@ -640,5 +696,5 @@ MEASURED = [
              "kernels.csv:2: error: measured times of fused experts cannot replace the model's", "name files of GEMMs and of attention"),
 ]
 
-ROWS = (FILES + KEYS + VALUES + CLUSTERS + MACHINES + FABRICS + EFFICIENCIES + ALGORITHMS + CALLS + NCCL + PLACEMENTS +
+ROWS = (FILES + FOREIGN_ROWS + KEYS + VALUES + CLUSTERS + MACHINES + FABRICS + EFFICIENCIES + ALGORITHMS + CALLS + NCCL + PLACEMENTS +
         PERTURBATIONS + MEASURED)

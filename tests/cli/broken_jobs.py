@@ -148,6 +148,11 @@ WORKLOADS = [
         "did you mean 'full'?", more="recompute: ful"),
     job("`gradients: fp8`", "data: 8", "job.yaml:6:14: error: workload.gradients: unknown value 'fp8'",
         more="gradients: fp8"),
+    *[job(f"`price: {price}`", "data: 8", "price: '", "' is not a price", hint, more=f"tokens: 1T\nprice: {price}")
+      for price, hint in (("cheap", "such as 2.50, '$2.50' or '2.50 USD/h'"), ("2 $/day", "the price of one device for an hour"),
+                          ("'2,50 EUR'", "write 2.50, with a decimal point"), ("85 %", "the price of one device for an hour"), ("2 USD EUR", "such as 2.50, '$2.50' or '2.50 USD/h'"))],
+    job("`schedule: 1f1b`", "data: 8", "'workload.schedule' is a plain value; a map of keys is expected",
+        "write workload.schedule.kind: 1f1b", more="schedule: 1f1b"),
     job("`bucket: 25`", "data: 8", "job.yaml:6:21: error: workload.overlap.bucket: '25' has no unit",
         more="overlap: {bucket: 25}"),
     job("fp8 on an A100", "data: 8", "job.yaml:6:14: error: the job computes in fp8, for which device "
@@ -299,9 +304,9 @@ MODELS = [
 DEGREES = [
     job("A job of more ranks than devices", "tensor: 2, data: 8",
         "job.yaml:4:31: error: the job has 16 ranks (tensor 2 x context 1 x data 8 x pipeline 1), the cluster 8 devices",
-        "take a cluster of 16 devices (raise `nodes`), or workload.parallel.data: 4"),
+        "take a cluster of 16 devices (raise `nodes`, or a `size` of its `dims`), or workload.parallel.data: 4"),
     job("More stages than devices", "pipeline: 16",
-        "job.yaml:4:24: error: the job has 16 ranks", "(raise `nodes`), or lower the degrees"),
+        "job.yaml:4:24: error: the job has 16 ranks", "(raise `nodes`, or a `size` of its `dims`), or lower the degrees"),
     job("More ranks than can be counted", "tensor: 65536, context: 16777216, data: 16777216",
         "job.yaml:4:38: error: the job has more than 16777216 ranks", "lower the degrees of workload.parallel"),
     job("Servers without a device", "data: 8, exchange: parameter-server, servers: 2",
@@ -508,7 +513,7 @@ EXPERT = [
         "job.yaml:6:23: error: experts.dispatch changes nothing: experts are not spread over ranks",
         "workload.parallel.expert", more="experts: {dispatch: deepep}", base=EXPERTS),
     job("Dispatch by a library of no name", "data: 8, expert: 8", "error: no 'deep-ep' among the shipped dispatch",
-        "did you mean one of deepep, deepep-v2?", more="experts: {dispatch: deep-ep}", base=EXPERTS),
+        "did you mean 'deepep'?", more="experts: {dispatch: deep-ep}", base=EXPERTS),
     whole("DeepEP beside the fixed library",
           EXPERTS.replace("data: 8", "data: 8, expert: 8") + "  experts: {dispatch: deepep}\ncollectives: {library: fixed}\n",
           "error: tokens are dispatched by 'deepep', which is timed with 'library: nccl' only",

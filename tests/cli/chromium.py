@@ -12,10 +12,11 @@ import time
 SECONDS = 60
 
 
-class Page:
-    """A page of it. `problems`: what its console was told of errors, and what it asked for but itself."""
+class Browser:
+    """One window of it, for one page after the other. `problems`: what its console was told of errors since a page was
+    opened, and what that asked for but itself. `downloads`: a folder that takes what pages save."""
 
-    def __init__(self, url, dark=False):
+    def __init__(self, downloads=None):
         self.folder = tempfile.TemporaryDirectory(prefix="orrery-chromium-", ignore_cleanup_errors=True)
         read_by_it, self.to_it = os.pipe()
         self.from_it, written_by_it = os.pipe()
@@ -26,25 +27,38 @@ class Page:
             os.dup2(other, 4)
 
         self.process = subprocess.Popen(
-            [program(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+            [program(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
              "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}"], close_fds=False,
             preexec_fn=give_pipes, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(read_by_it)
         os.close(written_by_it)
         self.rest, self.number, self.session, self.problems, self.loaded = b"", 0, None, [], False
+        self.url = None
+        if downloads:
+            self.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        self.url = url
         for domain in ("Runtime", "Log", "Network", "Page"):
             self.ask(domain + ".enable")
-        self.ask("Emulation.setDeviceMetricsOverride", width=1230, height=900, deviceScaleFactor=1, mobile=False)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.ask("Emulation.setEmulatedMedia", features=[scheme])
+
+    def open(self, url, dark=False, width=1230, touch=False):
+        """Shows a page of that width of the window, until it was drawn: scripts run before that."""
+        self.url, self.problems, self.loaded = url, [], False
+        self.resize(width)
+        self.ask("Emulation.setTouchEmulationEnabled", enabled=touch)
+        self.theme(dark)
         begin = time.monotonic()
         self.ask("Page.navigate", url=url)
         while not self.loaded:
             self.take()
-        self.seconds = time.monotonic() - begin  # until it was drawn: scripts run before that
+        self.seconds = time.monotonic() - begin
+
+    def resize(self, width, height=900):
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def theme(self, dark):
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.ask("Emulation.setEmulatedMedia", features=[scheme])
 
     def __enter__(self):
         return self
@@ -105,10 +119,19 @@ class Page:
         self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
         self.ask("Input.dispatchKeyEvent", type="keyUp", key=key)
 
-    def picture(self, path):
-        data = self.ask("Page.captureScreenshot", captureBeyondViewport=True)["data"]
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(data))
+    def drag(self, begin, end):
+        """A finger from one point to another."""
+        self.ask("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": begin[0], "y": begin[1]}])
+        for part in (0.25, 0.5, 0.75, 1):
+            at = [a + part * (b - a) for a, b in zip(begin, end)]
+            self.ask("Input.dispatchTouchEvent", type="touchMove", touchPoints=[{"x": at[0], "y": at[1]}])
+        self.ask("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+    def picture(self):
+        """The whole page, also what the window does not show, as a PNG file has it."""
+        size = self.ask("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
+        return base64.b64decode(self.ask("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"])
 
 
 def program():

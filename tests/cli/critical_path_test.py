@@ -85,7 +85,15 @@ def check_hosts(program, checks, folder):
     checks.check(before["critical_path"][0]["what"] == "host" and before["critical_path"][0]["share"] > 0.9,
                  "the host has the path", before["critical_path"])
     bound = program.run(["run", "small.json", "--print", "bound_by"], folder)
-    checks.check(bound.stdout == "bound_by host\n", "and bounds the job where no path is known", bound.stdout)
+    checks.check(bound.stdout == "bound_by host\n", "and bounds the job", bound.stdout)
+    for launches in ("1 us", "8 us", "12 us", "20 us"):
+        (Path(folder) / "sweep.json").write_text(json.dumps(
+            {"title": "launches", "experiment": SMALL, "vary": [{"key": "workload.software.host.launch", "values": [launches]}],
+             "show": ["bound_by", "bound_share"]}))
+        swept = json.loads(program.run(["sweep", "sweep.json", "--json", "-"], folder).stdout)["points"][0]
+        most = path_of(program, folder, small, "--set", f"workload.software.host.launch={launches}")["critical_path"][0]
+        checks.check((swept["bound_by"], swept["bound_share"]) == (most["what"], most["share"]),
+                     f"a sweep says the same of launches of {launches}", f"{swept} and {most}")
     slower = path_of(program, folder, small, "--set", "perturb.ranks.0.compute=1.1")
     more = slower["iteration_time_s"] - before["iteration_time_s"]
     checks.check(abs(slower["culprits"][0]["cost_s"] / more - 1) < 0.01, "a slow device costs what it delays",

@@ -42,6 +42,23 @@ def cells_of(line):
     return [cell for cell in re.split(r" {2,}", line.strip()) if cell]
 
 
+def headings_of(lines, last):
+    """The headings of a table whose last line of headings this is: words of the lines above it belong to the heading
+    below or above which they stand."""
+    places = [(match.start(), match.end(), match.group()) for match in re.finditer(r"\S+(?: \S+)*", lines[last])]
+    for line in reversed(lines[:last]):
+        if not line.startswith(" ") or not line.strip():
+            break
+        for match in re.finditer(r"\S+(?: \S+)*", line):
+            below = [i for i, (start, end, _) in enumerate(places) if start < match.end() and match.start() < end]
+            if len(below) != 1:
+                return [text for _, _, text in places]
+            start, end, text = places[below[0]]
+            joint = "" if match.group().endswith(("-", "/", "_")) else " "
+            places[below[0]] = (min(start, match.start()), max(end, match.end()), match.group() + joint + text)
+    return [text for _, _, text in places]
+
+
 class Outputs:
     """The text blocks of a document in the order in which a number at `position` looks through them."""
 
@@ -65,14 +82,15 @@ class Outputs:
     def cell(self, row, column, nth=1):
         for block in self.blocks:
             heading = []
-            for line in block.splitlines():
+            lines = block.splitlines()
+            for number, line in enumerate(lines):
                 cells = cells_of(line)
                 is_row = re.match(rf" *{re.escape(row)}(?: |$)", line)
                 if is_row and heading.count(column) >= nth and len(cells) == len(heading):
                     place = [i for i, name in enumerate(heading) if name == column][nth - 1]
                     return value_of(cells[place])
-                if column in cells:
-                    heading = cells
+                if column in headings_of(lines, number):
+                    heading = headings_of(lines, number)
         raise NotFound(f"no table has a line {row!r} and {nth} columns {column!r}")
 
     def lines(self, heading):

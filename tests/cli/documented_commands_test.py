@@ -129,6 +129,8 @@ def check_sample_of_numbers(checks):
         (_, right, problem), = numbers_in(table + prose, None)
         checks.check(right == expected and (expected is None) == bool(problem), f"{prose}: {expected}", f"{right} {problem}")
     checks.check(not list(numbers_in("```text\n1<!-- = 2 -->\n```\n", None)), "blocks are left as they are")
+    tall = "```text\n          dgx-h100:  dgx-\n  plan        time  h800\n  t8         2.5 s  3 s\n```\n5 s<!-- = cell(\"t8\", \"dgx-h100: time\") + 2.5 -->"
+    checks.check([right for _, right, _ in numbers_in(tall, None)] == ["5"], "headings may have several lines")
 
 
 def main():

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """idle_keys_test.py PROGRAM: a key that cannot act is told, with what holds in its place: in compare, sweep, run, check."""
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -63,6 +64,20 @@ UNUSED = [
      (*EXPERTS, "workload.model.sequence=4104")),
     ("cluster.node.device.exponentials", "2", ("workload.model.attention=plain",), "it tells the time of flash attention",
      ("workload.model.attention=flash",)),
+    ("workload.overlap.bucket", "10 MB",
+     (f"{SOFTWARE}=megatron-2024", "workload.parallel.zero=3", "workload.parallel.pipeline=1", "workload.parallel.data=4"),
+     "gradients are exchanged layer by layer", (f"{SOFTWARE}=megatron-2024",)),
+    (f"{SOFTWARE}.overlap.parameters", "false", (f"{SOFTWARE}=megatron-2024", "workload.parallel.zero=0"),
+     "with ZeRO 1 and 2 alone", (f"{SOFTWARE}=megatron-2024", "workload.parallel.zero=1")),
+    (f"{SOFTWARE}.overlap.layers", "true", (f"{SOFTWARE}=megatron-2024", "workload.parallel.zero=0"),
+     "without ZeRO gradients are exchanged in buckets", (f"{SOFTWARE}=megatron-2024", "workload.parallel.zero=1")),
+    (f"{SOFTWARE}.overlap.pipeline", "false", (f"{SOFTWARE}=megatron-2024",), "1f1b waits for what it sends",
+     (f"{SOFTWARE}=megatron-2024", NO_LAUNCHES, *INTERLEAVED)),
+    (f"{SOFTWARE}.scatter_gather", "false", (f"{SOFTWARE}=megatron-2022", "workload.parallel.tensor=1", "workload.parallel.data=8", "workload.parallel.zero=1"),
+     "the job has no tensor parallelism", (f"{SOFTWARE}=megatron-2022",)),
+    ("workload.parallel.context_kind", "all-gather", (), "the job has no context parallelism",
+     ("workload.parallel.context=2", "workload.parallel.data=1")),
+    ("cluster.node.device.peak.fp8", "4000 TFLOP/s", ("cluster=dgx-h100",), "no job has products in fp8", FP8),
     ("cluster.node.device.compute.fp16", "50 %", (), "no job has GEMMs in fp16", ("workload.precision=fp16",)),
 ]
 SWEEP = """experiment: job.yaml
@@ -83,12 +98,19 @@ def seconds_of(program, folder, *settings):
 def check_capped(program, checks, folder):
     """A NIC of 400 Gb/s, 50 GB/s, is behind a slot of PCIe 4, 31.5 GB/s: the slot bounds it, and 800 Gb/s as well."""
     same = program.run(["compare", "job.yaml", "--set", f"{NIC}=400 Gb/s", "--vs", f"{NIC}=800 Gb/s"], folder)
+    # 800 Gb/s are 100 GB/s, and the slot's messages get 24: 100 / 24 = 4.1667, which is 4.17 in three digits, rounded up.
+    partner = "cluster.node.nics.host_bandwidth*=4.17"
     checks.check("no difference in the iteration time" in same.stdout and
-                 "change 'cluster.node.nics.host_bandwidth' with it" in text_of(same), "compare names the slot", same.stdout)
+                 f"with {partner} as well it saves" in text_of(same), "compare names the slot", same.stdout)
     document = program.run(["compare", "job.yaml", "--set", f"{NIC}=400 Gb/s", "--vs", f"{NIC}=800 Gb/s", "--json", "-"],
                            folder)
     reasons = json.loads(document.stdout)["runs"][1].get("no_difference")
-    checks.check(reasons and reasons[0]["keys"] == [NIC], "and so does its document", reasons)
+    checks.check(reasons and reasons[0]["keys"] == [NIC] and reasons[0]["with"] == [partner], "and so does its document",
+                 reasons)
+    first = seconds_of(program, folder, f"{NIC}=400 Gb/s")
+    for share, settings in (("saved_with", (f"{NIC}=800 Gb/s", partner)), ("saved_alone", (f"{NIC}=400 Gb/s", partner))):
+        saved = 1 - seconds_of(program, folder, *settings) / first
+        checks.check(abs(reasons[0][share] - saved) < 1e-9 and saved > 0, f"{share} is simulated", (reasons[0], saved))
     both = (f"{NIC}=800 Gb/s", "cluster.node.nics.host_bandwidth=126 GB/s")
     checks.check(seconds_of(program, folder, *both) < seconds_of(program, folder, both[0]), "both together are faster")
     run = program.run(["run", "job.yaml", "--set", f"{NIC}=800 Gb/s"], folder)
@@ -114,13 +136,101 @@ def check_capped_in_part(program, checks, folder):
     text = text_of(same)
     checks.check("no difference in the iteration time" in text and "'nic.leaf-up'" in text, "it sets links of leaves, too", text)
     checks.check("also crosses 'pcie', which carry 48 GB/s" in text and
-                 "change 'cluster.node.nics.host_bandwidth' with it" in text, "compare names the slot of those behind it", text)
+                 "with cluster.node.nics.host_bandwidth*=2.09 as well it saves" in text,
+                 "compare names the slot of those behind it: 100 / 48 = 2.083", text)
     (folder / "units-sweep.yaml").write_text(SWEEP.replace("job.yaml", "units.yaml").format(
         key=NIC, values="400 Gb/s, 800 Gb/s, 1600 Gb/s"))
     sweep = program.run(["sweep", "units-sweep.yaml"], folder)
     warnings = [line for line in sweep.stderr.splitlines() if "take equally long" in line]
     checks.check(len(warnings) == 1 and "'400 Gb/s', '800 Gb/s' and '1600 Gb/s' take equally long" in warnings[0] and
                  "host_bandwidth" in warnings[0], "a sweep says it once of all values", sweep.stderr)
+
+
+def check_partly_capped(program, checks, folder):
+    """From 100 to 800 Gb/s a NIC is faster up to the 24 GB/s of its slot; the rest of it needs the slot, too."""
+    part = program.run(["compare", "job.yaml", "--set", f"{NIC}=100 Gb/s", "--vs", f"{NIC}=800 Gb/s", "--json", "-"], folder)
+    second = json.loads(part.stdout)["runs"][1]
+    checks.check(second["ratio"] < 1 and "no_difference" not in second and second["held_up"][0]["keys"] == [NIC] and
+                 second["held_up"][0]["saved_with"] > 1 - second["ratio"], "what of a change is held up", part.stdout)
+    text = text_of(program.run(["compare", "job.yaml", "--set", f"{NIC}=100 Gb/s", "--vs", f"{NIC}=800 Gb/s"], folder))
+    checks.check("are never full: all that crosses them also crosses 'pcie', which carry 24 GB/s" in text, "and by what", text)
+    saves = re.search(r"as well it saves ([0-9.]+) %, not ([0-9.]+) %", text)
+    checks.check(saves and float(saves[1]) > float(saves[2]) and
+                 abs(float(saves[2]) / 100 - (1 - second["ratio"])) < 0.0006, "and what it saves with it", text)
+    machines = program.run(["compare", "job.yaml", "--vs", "cluster=dgx-h100", "--json", "-"], folder)
+    checks.check("held_up" not in machines.stdout, "NICs that are sold with slots like theirs", machines.stdout)
+    slower = program.run(["compare", "job.yaml", "--vs", f"{NIC}=100 Gb/s", "--json", "-"], folder)
+    checks.check("held_up" not in slower.stdout, "nothing holds up links that get slower", slower.stdout)
+    (folder / "call.yaml").write_text("cluster: dgx-h100\nnodes: 2\nworkload: {collective: all_reduce, size: 1 GiB}\n")
+    both = program.run(["compare", "call.yaml", "--vs", f"{NIC}*=2", "--vs", "cluster.node.nics.host_bandwidth*=2"], folder)
+    text = text_of(both)
+    checks.check("'nvlink' are the busiest" in text and "with cluster.node.fabric.bandwidth*=2 as well it saves" in text and
+                 "change 'cluster.node.nics" not in text, "both moved: the busiest of the others holds them up", text)
+
+
+CLUSTER = """node:
+  device: a100-sxm-80gb
+  devices: 8
+  interconnect: nvlink
+  fabric: {name: nvlink, topology: switch, bandwidth: 300 GB/s, latency: 700 ns}
+  nics: {count: 8, bandwidth: %s, host_link: pcie-4, host_latency: 500 ns}
+scale_out: {topology: switch, network: infiniband, latency: 600 ns}
+"""
+
+
+def check_own_cluster(program, checks, folder):
+    """A NIC of 400 Gb/s, 50 GB/s, behind a slot of PCIe 4, 31.5 GB/s; one of 200 Gb/s, 25 GB/s, goes with such a slot,
+    though messages get 24 GB/s of it."""
+    for rate, is_capped in (("400 Gb/s", True), ("200 Gb/s", False)):
+        (folder / "own.yaml").write_text(CLUSTER % rate)
+        run = program.run(["run", "job.yaml", "--set", "cluster=own.yaml"], folder)
+        checks.check(("own.yaml:6:" in run.stderr and "faster than what comes to them" in run.stderr) == is_capped,
+                     f"a NIC of {rate} in a file of one's own", run.stderr)
+    (folder / "own.yaml").write_text(CLUSTER % "400 Gb/s")
+    checked = text_of(program.run(["check", "own.yaml"], folder))
+    checks.check("'nic.up' of 50 GB/s are faster than what comes to them: all of it crosses 'pcie.up', 24 GB/s" in checked,
+                 "check says so of one node", checked)
+    shipped = program.run(["check", str(SOURCE / "configs" / "clusters" / "dgx-h100.yaml"), "--json", "-"], folder)
+    notes = json.loads(shipped.stdout)["files"][0].get("notes")
+    checks.check(notes and "'pcie.up', 48 GB/s" in notes[0] and len(notes) == 1, "and of a shipped one, once", notes)
+    more = program.run(["run", "job.yaml", "--set", "cluster.node.nics.count=16"], folder)
+    checks.check("--set cluster.node.nics.count=16: warning: links 'nic.up'" in more.stderr and
+                 "change it with 'cluster.node.nics.count'" in more.stderr, "more NICs behind as many slots", more.stderr)
+
+
+# Options, of which the first changes nothing as the second undoes it, and what is said of it.
+UNDONE = (
+    (("--set", f"{NIC}=100 Gb/s"), ("--set", f"{NIC}=200 Gb/s"), "stands behind it and sets it anew"),
+    (("--set", f"{NIC}=100 Gb/s"), ("--set", "cluster=hgx-a800"), "sets all of 'cluster' anew"),
+    (("--set", "nodes=4"), ("--nodes", "2"), "--nodes 2 stands behind it and sets it anew"),
+)
+
+
+def check_undone(program, checks, folder):
+    for first, last, said in UNDONE:
+        both = program.run(["run", "job.yaml", *first, *last, "--print", "iteration_time_s"], folder)
+        alone = program.run(["run", "job.yaml", *last, "--print", "iteration_time_s"], folder)
+        checks.check(both.stdout == alone.stdout and f"--set {first[1]}: warning:" in both.stderr and said in both.stderr,
+                     f"{first} is undone by {last}", both.stderr)
+    for first, last in (((f"{NIC}=100 Gb/s"), f"{NIC}*=2"), (f"{NIC}=100 Gb/s", f"{NIC}=x2"),
+                        ("cluster=hgx-a800", f"{NIC}=100 Gb/s")):
+        kept = program.run(["run", "job.yaml", "--set", first, "--set", last], folder)
+        checks.check("anew" not in kept.stderr, f"{last} keeps {first}", kept.stderr)
+
+
+def check_unused_links(program, checks, folder):
+    """Two nodes, but a job that has all of its messages within one."""
+    inside = ("--set", "workload.parallel.data=1", "--set", "workload.parallel.pipeline=1")
+    for link, is_idle in (("nic.up", True), ("nvlink.up", False)):
+        run = program.run(["run", "job.yaml", *inside, "--set", f"perturb.links={{{link}: {{bandwidth: 50 %}}}}"], folder)
+        checks.check(run.code == 0 and ("no message of the job crosses links of the kind" in run.stderr) == is_idle,
+                     f"slow links {link} of a job within a node", run.stdout + run.stderr)
+
+
+def check_explained(program, checks, folder):
+    explained = program.run(["explain", "call.yaml"], folder)
+    checks.check("nic bandwidth x2 saves nothing: all that crosses" in text_of(explained) and
+                 "nic and pcie bandwidth x2 save" in text_of(explained), "explain says what holds NICs up", explained.stdout)
 
 
 def check_uncrossed(program, checks, folder):
@@ -202,6 +312,7 @@ TRUE_REASONS = (
     (("workload.parallel.data=1", "nodes=1"), "workload.parallel.zero=1", "the job has one replica"),
     (("workload.schedule.kind=zero-bubble", "workload.parallel.pipeline=1", "workload.parallel.data=4"),
      "workload.schedule.kind=zb-h2", "the job has no pipeline"),
+    (("workload.parallel.data=1", "nodes=1"), "workload.overlap.bucket=10 MB", "the job has one replica"),
     ((), "workload.parallel.context_kind=all-to-all", "the job has no context parallelism"),
     ((), "cluster.nccl.hop.xgmi.simple=3 us", "the GPUs of no node are joined by xGMI"),
     ((), "cluster.nccl.channels.nvls=7", "the switches of no node add up what is sent"),
@@ -251,7 +362,8 @@ def main():
     with scratch_folder() as name:
         folder = Path(name)
         (folder / "job.yaml").write_text(SMALL_JOB)
-        for check in (check_capped, check_capped_in_part, check_uncrossed, check_overruled, check_software, check_unused,
+        for check in (check_capped, check_capped_in_part, check_partly_capped, check_own_cluster, check_undone, check_explained,
+                      check_unused_links,                       check_uncrossed, check_overruled, check_software, check_unused,
                       check_sweep_view, check_even_skew, check_true_reasons):
             check(program, checks, folder)
     return checks.exit_code()

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: MIT
 """The program under test, as the scripts of this folder run it: in a folder of its own, with a limit on its time, and
 with the promises that hold for every command line checked on every run."""
+import fcntl
 import importlib.machinery
 import importlib.util
 import os
+import pty
 import re
+import struct
 import subprocess
 import tempfile
+import termios
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
+STUDIES = SOURCE / "configs" / "studies"
 # On 16 devices, of two pipeline stages.
 SMALL_JOB = """
 cluster: dgx-a100
@@ -66,6 +71,51 @@ class Program:
             return outcome
         return Outcome(done.returncode, (done.stdout or b"").decode(errors="replace"),
                        done.stderr.decode(errors="replace"))
+
+
+def unbroken(text):
+    """The text without ends of lines: sentences are broken to fit the screen."""
+    return re.sub(r"\s+", " ", text)
+
+
+class Terminal:
+    """Runs commands with a pseudo terminal as standard output, of so many columns and lines; standard error is a pipe,
+    or the terminal, too."""
+
+    def __init__(self, columns=80, lines=24, variables=None):
+        self.size = struct.pack("HHHH", lines, columns, 0, 0)
+        self.variables = {"TERM": "xterm", **(variables or {})}
+
+    def start(self, words, folder, errors=subprocess.PIPE):
+        """(process, file descriptor of the other end)."""
+        own, other = pty.openpty()
+        fcntl.ioctl(other, termios.TIOCSWINSZ, self.size)
+        environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR", "CLICOLOR_FORCE")}
+        process = subprocess.Popen(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=other,
+                                   stderr=other if errors is None else errors,
+                                   env={**environment, **self.variables})
+        os.close(other)
+        return process, own
+
+    @staticmethod
+    def read(own):
+        """All that comes until the program ends."""
+        text = b""
+        while True:
+            try:
+                part = os.read(own, 1 << 16)
+            except OSError:  # the other end is closed
+                part = b""
+            if not part:
+                os.close(own)
+                return text.decode(errors="replace").replace("\r\n", "\n")
+            text += part
+
+    def run(self, words, folder, errors=subprocess.DEVNULL):
+        """(exit code, what came to the terminal)."""
+        process, own = self.start(words, folder, errors)
+        text = self.read(own)
+        return process.wait(timeout=SECONDS * PATIENCE), text
 
 
 class Checks:

@@ -20,7 +20,7 @@ import threading
 import time
 from pathlib import Path
 
-from orrery_program import PATIENCE, SMALL_JOB, SOURCE, Checks, Program, files_of, scratch_folder, write_files
+from orrery_program import PATIENCE, SMALL_JOB, SOURCE, Checks, Program, files_of, scratch_folder, unbroken, write_files
 
 TRACES = "cluster: dgx-a100\nworkload: {chakra: {prefix: t/rank, groups: t/groups.json}}\n"
 LAYERS = SOURCE / "docs" / "examples" / "layers.txt"
@@ -158,7 +158,7 @@ def outputs_of(folder):
             (["run", "job.yaml", "--timeline", "x.json.gz"], ["x.json.gz"]),
             (["run", "job.yaml", "--out", "o"], ["o/result.json", "o/operations.csv", "o/memory.csv", "o/summary.txt"]),
             (["search", "job.yaml", "--budget", "1", "--write", "best.yaml"], ["best.yaml"]),
-            (["collective", "--op", "all_reduce", "--cluster", "dgx-a100", "--plot", "c.svg"], ["c.svg"]),
+            (["collective", "--op", "all_reduce", "--cluster", "dgx-a100", "--svg", "c.svg"], ["c.svg"]),
             (["calibrate", "log.json", "--cluster", "dgx-a100", "--out", "c.yaml"], ["c.yaml"]),
             (["workload", "generate", "job.yaml", "-o", "t2"], ["t2/rank.0.et", "t2/groups.json"]),
             (["sweep", "sweep.yaml", "--out", "s", "--fresh"], ["s/points.csv", "s/result.json"])]
@@ -223,6 +223,11 @@ def check_signals(program, checks, folder):
             checks.check(not litter(folder), f"{command[0]} leaves nothing else after signal {number}", litter(folder))
 
 
+def uncoloured(said):
+    """What a terminal got, without the sequences that set colours."""
+    return re.sub(rb"\x1b\[[\d;]*m", b"", said)
+
+
 def check_stopped_search(program, checks, folder):
     """The best so far is told and written as soon as somebody asks the search to end."""
     write_files(folder, {"large.yaml": LARGE_JOB})
@@ -241,8 +246,8 @@ def check_stopped_search(program, checks, folder):
             said += chunk
         os.close(screen)
         checks.check(running.returncode == 128 + number, "a stopped search says by its exit code that it was", running.returncode)
-        checks.check("; stopped early; " in table and "the best, for `orrery run`" in table, "the best so far is told", table)
-        checks.check(b"error: interrupted; what is told is the best so far" in said, "and that it is no more than that", said)
+        checks.check("; stopped early; " in unbroken(table) and "the best, for `orrery run`" in table, "the best so far is told", table)
+        checks.check(b"error: interrupted; what is told is the best so far" in uncoloured(said), "and that it is no more than that", said)
         found = json.loads(Path(folder, "best.json").read_text())
         checks.check(found["stopped"] and found["simulated"] >= 1 and found["next_bound_s"] > 0, "results say so", found["simulated"])
         best = program.run(["run", "best.yaml", "--json", "-"], folder, seconds=60)

@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: MIT
 """page_test.py PROGRAM: `run --html` writes one page that needs nothing else, is the same again, stays small, and takes
 names as names. In Chromium, where that is installed: it draws everything without an error, in light and dark, and its
-timeline goes where keys say."""
+timeline goes where keys say. What drawings show is tested by drawings_test.py, what pages look like by
+screenshots_test.py."""
 import json
 import re
 import sys
 from pathlib import Path
 
 import chromium
-from orrery_program import SMALL_JOB, SOURCE, Checks, Program, scratch_folder, write_files
+from orrery_program import SMALL_JOB, STUDIES, Checks, Program, scratch_folder, write_files
+from pages import PAGES, write_log
 
-STUDIES = SOURCE / "configs" / "studies"
 LARGEST = 3_000_000  # bytes
 HOSTILE = "job</script><script>window.broken=1</script><b>\"'&é漢.yaml"  # a file three folders down
 SHOWN = "page.timeline.x.domain()"
@@ -67,29 +68,29 @@ def check_data(checks, data, document):
                 return
 
 
-def check_in_browser(checks, path, dark):
+def check_in_browser(checks, page, path, dark):
     what = f"{path.name}, {'dark' if dark else 'light'}"
-    with chromium.Page(path.as_uri(), dark) as page:
-        checks.check(page.value("page.ready"), f"{what}: it is drawn", page.problems)
-        headings = page.value("[...document.querySelectorAll('h2')].map(one => one.textContent)")
-        checks.check(headings == ["Where the time goes", "Timeline", "Critical path", "Links", "Kernels", "Memory over time",
-                                  "Configuration"], f"{what}: its parts are there", headings)
-        checks.check(page.value("document.querySelectorAll('svg[role=img]:not([aria-label])').length") == 0
-                     and page.value("document.querySelectorAll('details table').length") >= 4,
-                     f"{what}: charts have names and tables")
-        checks.check(page.value("window.broken === undefined && !document.querySelector('main b')"),
-                     f"{what}: names are text, not markup")
-        checks.check(page.value("document.documentElement.scrollWidth <= innerWidth"), f"{what}: it fits the width")
-        dots = page.value("[...document.querySelectorAll('canvas')].filter(one => one.getContext('2d')"
-                          ".getImageData(0, 0, one.width, one.height).data.some(v => v)).length")
-        checks.check(dots > 0, f"{what}: the timeline shows something")
-        check_keys(checks, page, what)
-        checks.check(not page.problems, f"{what}: no error, and nothing asked for", page.problems)
-        print(f"{what}: drawn in {page.seconds:.2f} s")
+    page.open(path.as_uri(), dark)
+    checks.check(page.value("page.ready"), f"{what}: it is drawn", page.problems)
+    headings = page.value("[...document.querySelectorAll('h2')].map(one => one.textContent)")
+    checks.check(headings == ["Where the time goes", "Pipeline", "Timeline", "Critical path", "Links", "Kernels",
+                              "Memory over time", "Configuration"], f"{what}: its parts are there", headings)
+    checks.check(page.value("document.querySelectorAll('svg[role=img]:not([aria-label])').length") == 0
+                 and page.value("document.querySelectorAll('details table').length") >= 4,
+                 f"{what}: charts have names and tables")
+    checks.check(page.value("window.broken === undefined && !document.querySelector('main b')"),
+                 f"{what}: names are text, not markup")
+    checks.check(page.value("document.documentElement.scrollWidth <= innerWidth"), f"{what}: it fits the width")
+    dots = page.value("[...document.querySelectorAll('canvas')].filter(one => one.getContext('2d')"
+                      ".getImageData(0, 0, one.width, one.height).data.some(v => v)).length")
+    checks.check(dots > 0, f"{what}: the timeline shows something")
+    check_keys(checks, page, what)
+    checks.check(not page.problems, f"{what}: no error, and nothing asked for", page.problems)
+    print(f"{what}: drawn in {page.seconds:.2f} s")
 
 
 def check_keys(checks, page, what):
-    page.value("document.querySelector('.timeline').focus()")
+    page.value("page.timeline.frame.focus()")
     whole = page.value(SHOWN)
     page.press("+")
     page.press("+")
@@ -110,29 +111,6 @@ def check_keys(checks, page, what):
     checks.check(page.value(SHOWN) == whole, f"{what}: there is no more than all", page.value(SHOWN))
 
 
-# By the page: its command, its headings, and what shows that its numbers are the document's.
-OTHERS = {
-    "compare.html": (
-        ["compare", STUDIES / "gpt3-175b-128-a100.yaml", STUDIES / "gpt3-175b-128-a800.yaml"],
-        ["Where the time goes", "What makes the difference", "Settings that differ", "Operations of the critical path"],
-        lambda data: [run["time_s"] for run in data["runs"]]),
-    "explain.html": (["explain", "job.yaml"], ["Resources", "Other plans"], lambda data: [data["iteration_time_s"]]),
-    "sweep.html": (["sweep", STUDIES / "smoke-sweep.yaml"], ["Time", "Time against memory", "Points"],
-                   lambda data: [min(point["iteration_time_s"] for point in data["points"])]),
-    "search.html": (
-        ["search", STUDIES / "llama2-13b-four-nodes.yaml", "--fix", "sequence=true", "--vary", "zero=1", "--vary", "context=1"],
-        ["Time against memory", "The best plans", "Infeasible plans"],
-        lambda data: [data["best"][0]["iteration_time_s"]]),
-    "collective.html": (
-        ["collective", "--cluster", "dgx-a100", "--op", "all_reduce", "-b", "1K", "-e", "1G", "-f", "4"],
-        ["Time over size", "Bus bandwidth over size", "Numbers"], lambda data: [data["rows"][-1]["time_us"] * 1e-6]),
-    "calibrate.html": (
-        ["calibrate", "log.json", "--cluster", "dgx-a100", "--launch", "mpi", "--version", "2.30", "--out", "calibrated.yaml"],
-        ["Collectives"], lambda data: [data["rows"][-1]["after_s"]]),
-    "validate.html": (["validate", "nccl", "experts"], ["Collectives", "Exchanges of experts"], lambda data: []),
-}
-
-
 def digits(seconds):
     """As the page writes them."""
     for unit in (1, 1e3, 1e6, 1e9):
@@ -141,9 +119,9 @@ def digits(seconds):
     return "0"
 
 
-def check_others(checks, program, folder):
+def check_others(checks, program, folder, browser):
     """The pages of other commands, each as told by the document of the same command."""
-    for name, (command, headings, times) in OTHERS.items():
+    for name, (command, headings, times) in PAGES.items():
         outcome = program.run([*command, "--html", name, "--json", "-"], folder, seconds=60)
         if not checks.check(outcome.code == 0 and not outcome.broken, f"{name} is written", outcome.stderr):
             continue
@@ -153,26 +131,29 @@ def check_others(checks, program, folder):
         data = data_of(text)["document"]
         held = data["tables"][0]["document"] if name == "collective.html" else data
         checks.check(held == document, f"{name} holds what --json does")
-        if chromium.program() is None:
-            continue
-        for dark in (False, True):
-            with chromium.Page((Path(folder) / name).as_uri(), dark) as page:
-                what = f"{name}, {'dark' if dark else 'light'}"
-                checks.check(page.value("page.ready"), f"{what}: it is drawn", page.problems)
-                found = page.value("[...document.querySelectorAll('h2')].map(one => one.textContent)")
-                checks.check(found == headings, f"{what}: its parts are there", found)
-                shown = page.value("document.querySelector('main').textContent")
-                checks.check(all(digits(time) in shown for time in times(document)), f"{what}: it shows the times")
-                checks.check(page.value("document.querySelectorAll('svg[role=img]:not([aria-label])').length") == 0
-                             and page.value("document.querySelectorAll('svg[role=img] rect, svg[role=img] .mark').length") > 2,
-                             f"{what}: charts have names and marks")
-                checks.check(not re.search(r"NaN|undefined|Infinity", shown), f"{what}: every number is one")
-                checks.check(page.value("[...document.querySelectorAll('svg *')].every(one => "
-                                        "[...one.attributes].every(of => !/NaN|undefined/.test(of.value)))"),
-                             f"{what}: everything has a place")
-                check_sorting(checks, page, what)
-                checks.check(page.value("document.documentElement.scrollWidth <= innerWidth"), f"{what}: it fits the width")
-                checks.check(not page.problems, f"{what}: no error, and nothing asked for", page.problems)
+        if browser:
+            for dark in (False, True):
+                check_other(checks, browser, Path(folder) / name, dark, headings, times(document))
+
+
+def check_other(checks, page, path, dark, headings, times):
+    what = f"{path.name}, {'dark' if dark else 'light'}"
+    page.open(path.as_uri(), dark)
+    checks.check(page.value("page.ready"), f"{what}: it is drawn", page.problems)
+    found = page.value("[...document.querySelectorAll('h2')].map(one => one.textContent)")
+    checks.check(found == headings, f"{what}: its parts are there", found)
+    shown = page.value("document.querySelector('main').textContent")
+    checks.check(all(digits(time) in shown for time in times), f"{what}: it shows the times")
+    checks.check(page.value("document.querySelectorAll('svg[role=img]:not([aria-label])').length") == 0
+                 and page.value("document.querySelectorAll('svg[role=img] rect, svg[role=img] .mark').length") > 2,
+                 f"{what}: charts have names and marks")
+    checks.check(not re.search(r"NaN|undefined|Infinity", shown), f"{what}: every number is one")
+    checks.check(page.value("[...document.querySelectorAll('svg *')].every(one => "
+                            "[...one.attributes].every(of => !/NaN|undefined/.test(of.value)))"),
+                 f"{what}: everything has a place")
+    check_sorting(checks, page, what)
+    checks.check(page.value("document.documentElement.scrollWidth <= innerWidth"), f"{what}: it fits the width")
+    checks.check(not page.problems, f"{what}: no error, and nothing asked for", page.problems)
 
 
 def check_sorting(checks, page, what):
@@ -201,15 +182,16 @@ def main():
         outcome = program.run(["run", "job.yaml", "--html", "no/such/page.html"], folder)
         checks.check(outcome.code == 2 and "no/such/page.html" in outcome.stderr and not outcome.stdout,
                      "a page that cannot be written is refused before the run", outcome.stderr)
-        program.run(["collective", "--cluster", "dgx-a100", "--library", "nccl", "--op", "all_reduce", "-b", "8", "-e", "8G",
-                     "--set", "cluster.nccl.base.ring.ll=9 us", "--json", "log.json"], folder)
-        check_others(checks, program, folder)
+        write_log(program, folder)
         if chromium.program() is None:
             print("SKIPPED: chromium is not installed, so no page was opened")
-        else:
+            check_others(checks, program, folder, None)
+            return checks.exit_code()
+        with chromium.Browser() as browser:
+            check_others(checks, program, folder, browser)
             for page in pages:
                 for dark in (False, True):
-                    check_in_browser(checks, page, dark)
+                    check_in_browser(checks, browser, page, dark)
     return checks.exit_code()
 
 

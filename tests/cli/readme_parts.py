@@ -58,8 +58,11 @@ def picture(text):
 
 
 def figures(page, pattern):
-    """The groups of the pattern in a page of docs/."""
-    return re.search(pattern, (SOURCE / "docs" / page).read_text(), re.M).groups()
+    """The groups of the pattern in a page of docs/, where sentences of answers, which are broken to fit the screen, are a
+    line each: what goes on is indented by two, which no row of a table below a sentence is without a blank line before."""
+    text = (SOURCE / "docs" / page).read_text()
+    whole = re.sub(r"(?m)(?<=[,;:.a-z%0-9])\n  (?=[a-z0-9>])(?!.*\S {2,}\S)", " ", text)
+    return re.search(pattern, whole, re.M).groups()
 
 
 def collectives(start):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """time_laws_test.py ORRERY: every time law that `orrery list algorithms` prints is what a simulation gives, for 2 to 33
 ranks. The printed text itself is evaluated: exact laws hold to the rounding of the table, others from above."""
+import csv
 import json
 import re
 import sys
@@ -69,13 +70,12 @@ def simulated(program, checks, folder, op, ranks):
     """Times by algorithm: [(size, {name: us})]."""
     (Path(folder) / "cluster.yaml").write_text(CLUSTER.format(ranks=ranks))
     sizes = [] if op == "barrier" else ["-b", str(320 * ranks), "-e", str(320_000 * ranks), "-f", "1000"]
-    done = program.run(["collective", "--cluster", "cluster.yaml", "--op", op, "--algo", "each", *sizes], folder)
+    done = program.run(["collective", "--cluster", "cluster.yaml", "--op", op, "--algo", "each", "--format", "csv", *sizes], folder)
     if not checks.check(done.code == 0 and not done.broken, f"{op} of {ranks} ranks", done.stderr):
         return []
-    lines = [line.split() for line in done.stdout.splitlines()]
-    heading = next(i for i, words in enumerate(lines) if words[:1] == ["size"])
-    names = lines[heading][2:lines[heading].index("fastest")]
-    return [(int(words[0]), dict(zip(names, map(float, words[1:])))) for words in lines[heading + 1:] if words]
+    rows = list(csv.reader(line for line in done.stdout.splitlines() if line and not line.startswith("#")))
+    names = rows[0][1:rows[0].index("fastest")]
+    return [(int(row[0]), dict(zip(names, map(float, row[1:])))) for row in rows[1:]]
 
 
 def main():

@@ -101,6 +101,15 @@ TEST_CASE("names that begin with a word come before those that contain it, and b
         "did you mean one of node0, node1, node2, node3, node4, node5, node6, node7, ... (12 in all)?");
 }
 
+TEST_CASE("another spelling of a name stands for that name alone") {
+  const std::vector<std::string> clusters = {"dgx-a100", "dgx-h100", "dgx-h100-256"};
+  for (const char* word : {"DGX-H100", "dgxh100", "dgx_h100", "DGX H100"})
+    CHECK(likely_names(word, clusters) == std::vector<std::string>{"dgx-h100"});
+  // No name is near: those with a part of it that has digits.
+  CHECK(likely_names("A100-80GB", clusters) == std::vector<std::string>{"dgx-a100"});
+  CHECK(plain_name("All_Reduce") == "allreduce");
+}
+
 TEST_CASE("a part with digits says more of a name than others") {
   const std::vector<std::string> clusters = {"a800-pcie", "dgx-a100", "dgx-h100", "hgx-a800"};
   CHECK(likely_names("dgx-a800", clusters) == std::vector<std::string>{"a800-pcie", "hgx-a800"});

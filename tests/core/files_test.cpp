@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include "core/files/json.h"
 #include "core/files/output_file.h"
 #include "core/files/read_file.h"
+#include "core/files/trace_events.h"
 
 using namespace orrery;
 using Catch::Contains;
@@ -148,6 +150,40 @@ TEST_CASE("an output that is not closed leaves the file of before, and nothing e
   file.close();
   CHECK(read_file(folder.file("a"), {.is_noted = false}) == "new");
   CHECK(folder.count() == 1);
+}
+
+TEST_CASE("an output whose name ends with .gz is compressed, the same text to the same bytes") {
+  const Folder folder;
+  const std::string text(3'000'000, 'x');
+  std::string packed;
+  for (const char* name : {"a.gz", "b.gz"}) {
+    OutputFile file(folder.file(name));
+    for (std::size_t i = 0; i < 3; ++i) file.write(text.substr(0, text.size() / 3));
+    file.close();
+    const std::string bytes = read_file(folder.file(name), {.is_noted = false});
+    CHECK(file.size() == bytes.size());
+    CHECK(bytes.size() < text.size() / 100);
+    CHECK((packed.empty() || packed == bytes));
+    packed = bytes;
+  }
+  gzFile file = gzopen(folder.file("a.gz").c_str(), "rb");
+  std::string unpacked(text.size() + 1, '\0');
+  const int count = gzread(file, unpacked.data(), static_cast<unsigned>(unpacked.size()));
+  CHECK(gzclose(file) == Z_OK);
+  CHECK(unpacked.substr(0, static_cast<std::size_t>(count)) == text);
+}
+
+TEST_CASE("times of trace events stay what they are where readers cut them off behind the nanosecond") {
+  CHECK(trace_time(Duration(1'234'567)) == "1.234567");
+  CHECK(trace_time(Duration(29'000)) == "0.0290001");
+  CHECK(trace_time_of_nanoseconds(64'440) == "64.4400001");
+  // Times as Perfetto reads them; 0.029 alone is 28 ns there.
+  for (std::int64_t nanoseconds = 0; nanoseconds < 1000; ++nanoseconds) {
+    const std::string time = trace_time(Duration(1000 * nanoseconds));
+    CHECK(static_cast<std::int64_t>(std::stod(time) * 1000.0) == nanoseconds);
+  }
+  // From 0.9 ns to 11.8 ns: cut off, what lies in it ends at 11 ns at the latest, and the next one begins there.
+  CHECK(enclosing_length(Time(Duration(900)), Time(Duration(11'800))) == Duration(11'000));
 }
 
 TEST_CASE("an output is refused where it is read before or after it is named") {

@@ -66,6 +66,27 @@ TEST_CASE("bits have two spellings, and are never suggested for bytes") {
   CHECK(parse_quantity<Bytes>("64 Gbit").hint.starts_with("known: "));
 }
 
+TEST_CASE("small and capital letters of units: one unit is meant, or it is said what either is") {
+  CHECK(parse_quantity<Bytes>("80 gb").hint == "did you mean 'GB'?");
+  CHECK(parse_quantity<Duration>("5 US").hint == "did you mean 'us'?");
+  CHECK(parse_quantity<Bandwidth>("50 gb/s").hint == "did you mean 'GB/s' or 'Gb/s'? 'b' is a bit, and 'B' a byte");
+  CHECK(parse_quantity<Bandwidth>("400 gbps").hint == "did you mean 'Gbps' or 'GBps'? 'b' is a bit, and 'B' a byte");
+}
+
+TEST_CASE("numbers that are written otherwise say how to write them") {
+  CHECK(hint_for_number("1,000,000") == "write 1000000, without separators");
+  CHECK(hint_for_number("1_000_000") == "write 1000000, without separators");
+  CHECK(hint_for_number("12'500.5 GB") == "write 12500.5 GB, without separators");
+  CHECK(hint_for_number("2,5 GB/s") == "write 2.5 GB/s, with a decimal point");
+  CHECK(hint_for_number("2.0") == "write 2, without decimals");
+  CHECK(hint_for_number("4,8") == "write 4.8, with a decimal point");
+  // No slip of these kinds: a number as it should be, several numbers, groups that are none, no number.
+  for (const char* text : {"2.5", "2", "1,2,3", "1,00,000", "two", "", ",5", "2.5.1"})
+    CHECK(hint_for_number(text) == "");
+  CHECK(parse_quantity<Count>("1,000,000,000").hint == "write 1000000000, without separators");
+  CHECK(parse_share("0,85").hint == "write 0.85, with a decimal point");
+}
+
 TEST_CASE("booleans are those of YAML's core schema") {
   for (const char* text : {"true", "True", "TRUE"}) CHECK(parse_boolean(text) == true);
   for (const char* text : {"false", "False", "FALSE"}) CHECK(parse_boolean(text) == false);

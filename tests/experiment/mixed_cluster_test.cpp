@@ -175,8 +175,10 @@ TEST_CASE("what traces leave to the roofline takes the peaks of each rank's devi
   std::vector<DeviceId> placement;
   for (std::uint32_t rank = 0; rank < 16; ++rank) placement.push_back(DeviceId(rank));
   report::OperationLog log(16);
-  system::Simulation simulation({job, matching, mixed.fabric, mixed.devices, placement}, mixed.simulation,
-                                network_of(mixed), log);
+  system::SimulationOptions options = mixed.simulation;
+  options.compute.efficiency = kFullEfficiency;
+  system::Simulation simulation({job, matching, mixed.fabric, mixed.devices, placement}, options, network_of(mixed),
+                                log);
   const system::SimulationTotals totals = simulation.run();
   const auto time = [&](std::uint32_t rank, std::uint32_t node) {
     for (const system::OperationRecord& record : log.of(totals.acting[rank]))

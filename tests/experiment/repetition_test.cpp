@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "report/passes/passes.h"
 #include "system/execution/repetitions.h"
 #include "tests/experiment/random_training.h"
 #include "tests/system/folding/folded.h"
@@ -97,6 +98,10 @@ void check_written_out(const TrainingJob& repeated, const TrainingJob& written) 
     CHECK(std::ranges::equal(changes, expected, [](const MemoryChange& a, const MemoryChange& b) {
       return a.number == b.number && a.at_end == b.at_end && a.bytes == b.bytes;
     }));
+    CHECK(std::ranges::equal(repeated.facts.marks[i].passes, written.facts.marks[i].passes,
+                             [](const PassMark& a, const PassMark& b) {
+                               return a.number == b.number && a.iteration == b.iteration && a.pass == b.pass;
+                             }));
   }
 }
 
@@ -115,6 +120,24 @@ void check_same(const Outcome& repeated, const Outcome& written) {
   CHECK(std::ranges::equal(repeated.usage, written.usage, [](const LinkUsage& a, const LinkUsage& b) {
     return a.bytes == b.bytes && a.busy == b.busy;
   }));
+}
+
+// Boxes of a picture, pass by pass.
+void check_same_passes(const TrainingJob& loops, const Outcome& repeated, const TrainingJob& whole,
+                       const Outcome& written) {
+  const auto passes = [](const TrainingJob& made, const Outcome& outcome) {
+    return report::collect_passes({made.job, 0, made.facts, 0, outcome.log, outcome.totals.acting});
+  };
+  const auto one = passes(loops, repeated), other = passes(whole, written);
+  REQUIRE(one.has_value() == other.has_value());
+  for (std::size_t rank = 0; one && rank < one->ranks.size(); ++rank) {
+    CHECK(one->ranks[rank].bubble == other->ranks[rank].bubble);
+    CHECK(std::ranges::equal(one->ranks[rank].spans, other->ranks[rank].spans,
+                             [](const report::PassSpan& a, const report::PassSpan& b) {
+                               return a.pass == b.pass && a.iteration == b.iteration && a.start == b.start &&
+                                      a.end == b.end && a.is_put_off == b.is_put_off;
+                             }));
+  }
 }
 
 // Tensor-parallel groups have a switch of their own, if there is more than one.
@@ -186,7 +209,9 @@ TEST_CASE("what a program repeats is what is written out, and takes the same tim
     const NetworkModel model = tried % 3 == 0 ? NetworkModel::kAlphaBeta : NetworkModel::kFlow;
     try {
       const Outcome outcome = simulate(written.job, fabric, options, model);
-      check_same(simulate(loops.job, fabric, options, model), outcome);
+      const Outcome of_loops = simulate(loops.job, fabric, options, model);
+      check_same(of_loops, outcome);
+      check_same_passes(loops, of_loops, written, outcome);
       ++repeated;
       const auto is_slowed = [](const OperationRecord& operation) { return operation.slowed > Duration::zero(); };
       if (std::ranges::any_of(outcome.log.of(RankId(0)), is_slowed)) ++slowed;

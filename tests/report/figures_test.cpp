@@ -24,6 +24,7 @@ Result full_result() {
   only.compute = Duration(1'500'000'000'000);
   only.wait = Duration(500'000'000'000);
   only.finish = result.finish;
+  result.path = {{"compute", Duration(1'600'000'000'000), 3}, {"tensor", Duration(400'000'000'000), 2}};
   LinkClassUse& link = result.links.emplace_back();
   link.name = "nic.up";
   link.most = 0.25;
@@ -31,8 +32,10 @@ Result full_result() {
   training.mfu = 0.5;
   training.mfu_all_devices = 0.25;
   training.tokens_per_s_per_gpu = 100;
+  training.power = Power{400};
   training.model_tflops_per_gpu = 150;
   training.has_measured_kernels = true;
+  training.bubble = BubbleFigures{0.25, "1f1b", 4};
   training.capacity = Bytes(1'000'000);
   training.run = TrainingRun{1'000'000, 86'400, 48, Power{400}, 19.2, 96};
   result.call = CallFigures{"all_reduce", Bytes(1'000'000'000), 5e9, 1e10};
@@ -50,6 +53,8 @@ TEST_CASE("figures have names of their own, and all that is told of them") {
     CHECK(names.insert(figure.name()).second);
     CHECK(!figure.heading.empty());
     CHECK(!figure.meaning.empty());
+    CHECK(!figure.needed().empty());
+    CHECK((!figure.is_rare || !figure.needs.empty()));  // the group does not say what such a one needs
     CHECK(figure.column_name().size() + figure.path.size() > 0);
     // A column of several figures has one heading, and one direction.
     for (const Figure& other : figures())
@@ -78,6 +83,8 @@ TEST_CASE("what the document of a run says of a figure is what the table takes")
   CHECK(column_text(figure_values(source), "mfu") == "50.0 %");
   CHECK(column_text(figure_values(source), "throughput") == "100.0 tokens/s");
   CHECK(column_text(figure_values(source), "busbw") == "10.00 GB/s");
+  // 1.6 s of the 2 s of the path, whatever the ranks' mean says (1.5 s).
+  CHECK(bound_text(figure_values(source)) == "compute 80 %, bubble 25 %");
   CHECK(column_text({}, "mfu") == "-");
 }
 

@@ -63,15 +63,73 @@ TEST_CASE("a table aligns its columns and ends lines without spaces") {
   CHECK(table.text() == "  name        n\n  a          10\n  long name   5\n");
 }
 
-TEST_CASE("a column has one unit, that of its largest value") {
+TEST_CASE("times and sizes of a column have one unit, and no digit that is not known") {
   using namespace std::chrono_literals;
-  const std::vector<Duration> times = {24'340ms, 268'100us, Duration(0), Duration(1)};
-  CHECK(in_one_unit(times) == std::vector<std::string>{"24.340 s", "0.268 s", "-", "0.000 s"});
-  CHECK(in_one_unit(std::vector<Duration>{Duration(999), Duration(1)}) == std::vector<std::string>{"999 ps", "1 ps"});
-  CHECK(in_one_unit(std::vector<Bytes>{Bytes(3LL << 30), Bytes(512LL << 20)}) ==
-        std::vector<std::string>{"3.000 GiB", "0.500 GiB"});
-  CHECK(in_one_unit(std::vector<Bandwidth>{Bandwidth(1'800'000'000'000), Bandwidth(31'500'000'000)}) ==
-        std::vector<std::string>{"1800 GB/s", "31.5 GB/s"});
+  using Texts = std::vector<std::string>;
+  const auto column = [](std::vector<Cell> cells) { return in_one_unit(cells); };
+  const auto time = [](std::int64_t picoseconds) { return Cell(Duration(picoseconds)); };
+  constexpr std::int64_t kUs = 1'000'000, kMs = 1000 * kUs, kS = 1000 * kMs;
+  // Four digits of the smallest, 9.238 s; of the other all that it has, not those that four digits leave.
+  CHECK(column({time(9'238'412'000'000), time(12'234'567'000'000), "-"}) == Texts{"9.238 s", "12.235 s", "-"});
+  CHECK(column({time(4'565'400'000'000), time(4'570'100'000'000)}) == Texts{"4.565 s", "4.570 s"});
+  // 268.1 ms have three digits with three decimals of a second; 40.33 ms have not, but one decimal of a millisecond.
+  CHECK(column({time(24 * kS + 340 * kMs), time(268'100 * kUs)}) == Texts{"24.340 s", "0.268 s"});
+  CHECK(column({time(1250 * kMs), time(40'330 * kUs)}) == Texts{"1250.0 ms", "40.3 ms"});
+  CHECK(column({time(34'973'120'000), time(42'691'000)}) == Texts{"34973.1 us", "42.7 us"});
+  // What no unit of the others shows keeps its own: it does not move them.
+  CHECK(column({time(377'200'051'005), time(274'327'292'000), time(298)}) == Texts{"377.2 ms", "274.3 ms", "298 ps"});
+  // 90,120 ms would be more than five digits before the point in microseconds.
+  CHECK(column({time(901'200 * kUs), time(7 * kUs)}) == Texts{"901.2 ms", "7.000 us"});
+  CHECK(column({time(999), time(1), time(0)}) == Texts{"999 ps", "1 ps", "0 ps"});
+  CHECK(column({time(1500 * kUs), time(0)}) == Texts{"1.500 ms", "0 ms"});
+  CHECK(column({Cell::difference(Duration(1500ms)), Cell::difference(Duration(-200ms))}) ==
+        Texts{"+1.500 s", "-0.200 s"});
+  CHECK(column({Cell(Bytes(3LL << 30)), Cell(Bytes(512LL << 20))}) == Texts{"3.000 GiB", "0.500 GiB"});
+  CHECK(column({Cell::difference(Bytes(-(3LL << 30)))}) == Texts{"-3.000 GiB"});
+  CHECK(column({Cell(Bandwidth(1'800'000'000'000)), Cell(Bandwidth(31'500'000'000))}) ==
+        Texts{"1800.0 GB/s", "31.5 GB/s"});
+  CHECK(column({Cell(Bandwidth(900'000'000'000)), Cell(Bandwidth(25'000'000'000))}) == Texts{"900 GB/s", "25 GB/s"});
+  // Each quantity by itself, and what is none stays.
+  CHECK(column({time(1500 * kMs), time(200 * kMs), Cell(Bytes(1 << 30)), "38 %"}) ==
+        Texts{"1.500 s", "0.200 s", "1.000 GiB", "38 %"});
+  // Texts alone say nothing of what they are of: they stay.
+  CHECK(column({"24.34 s", "268.1 ms"}) == Texts{"24.34 s", "268.1 ms"});
+}
+
+TEST_CASE("long times and numbers of a column have one unit") {
+  using Texts = std::vector<std::string>;
+  const auto column = [](std::vector<Cell> cells) { return in_one_unit(cells); };
+  // 385.5 days are 1.055 years.
+  CHECK(Cell::long_time(385.5 * 86400).text() == "1.055 years");
+  CHECK(column({Cell::long_time(155.2 * 86400), Cell::long_time(385.5 * 86400)}) == Texts{"155.2 days", "385.5 days"});
+  CHECK(column({Cell::long_time(385.5 * 86400), Cell::long_time(770 * 86400)}) == Texts{"1.055 years", "2.108 years"});
+  CHECK(column({Cell::number(477'123), Cell::number(1'184'291)}) == Texts{"0.477 M", "1.184 M"});
+  CHECK(column({Cell::number(0.00001), Cell::number(0.000025)}) == Texts{"1e-05", "2.5e-05"});
+  CHECK(column({Cell::number(0.1716), Cell::number(0.174)}) == Texts{"0.1716", "0.1740"});
+}
+
+TEST_CASE("a number of a column is bare in CSV, and no letter for thousands looks like a unit in LaTeX") {
+  Table table({"job"}, {"cost"});
+  table.row({"a", Cell::number(477'123)});
+  table.row({"b", Cell::number(483'000)});
+  const auto text = [&](TableFormat format) {
+    set_table_format(format);
+    const std::string shown = in_table_format(table.text());
+    set_table_format(TableFormat::kText);
+    return shown;
+  };
+  CHECK(text(TableFormat::kCsv) == "job,cost\na,477123\nb,483000\n");
+  CHECK(text(TableFormat::kLatex).find("job & cost \\\\\n\\midrule\na & 477 K \\\\\n") != std::string::npos);
+}
+
+TEST_CASE("numbers of a column of LaTeX have as many decimals as those of the text") {
+  Table table({"job"}, {"time"});
+  table.row({"a", Duration(9'238'412'000'000)});
+  table.row({"b", Duration(12'234'567'000'000)});
+  set_table_format(TableFormat::kLatex);
+  const std::string text = in_table_format(table.text());
+  set_table_format(TableFormat::kText);
+  CHECK(text.find("job & time (s) \\\\\n\\midrule\na & 9.238 \\\\\nb & 12.235 \\\\\n") != std::string::npos);
 }
 
 TEST_CASE("a column that says nothing is left out of a table, but for a zero that is printed") {
@@ -102,9 +160,9 @@ TEST_CASE("columns are declared by heading and member, and a cell's text follows
                         {"nothing", &Job::nothing},
                         {"share", share, kRight}})
             .text() ==
-        "  job  nodes    alone       done  failures   share\n"
-        "  a        2  1.500 s  40.000 ms         3  11.1 %\n"
-        "  b       16  0.020 s   4.000 ms         -  88.9 %\n");
+        "  job  nodes      alone       done  failures   share\n"
+        "  a        2  1500.0 ms  40.000 ms         3  11.1 %\n"
+        "  b       16    20.0 ms   4.000 ms         -  88.9 %\n");
 }
 
 TEST_CASE("names stand left, figures right, remarks left") {
@@ -158,28 +216,30 @@ TEST_CASE("the parts of the iteration sum to it, mean over ranks, largest first"
 }
 
 TEST_CASE("the summary says what bounds the run and shows unequal ranks apart") {
-  const std::string text = details_text(result_of(milliseconds(40), milliseconds(20)));
+  Result result = result_of(milliseconds(40), milliseconds(20));
+  CHECK(details_text(result).find("bound by") == std::string::npos);  // where no path is known
+  result.path = {{"tensor", milliseconds(70), 1}, {"compute", milliseconds(30), 1}};
+  const std::string text = details_text(result);
   CHECK(text.find("iteration time 100.0 ms   (2 ranks on 2 devices d, alpha-beta network, granularity step)") == 0);
   Result with_nccl = result_of(milliseconds(40), milliseconds(20));
   with_nccl.library = "nccl 2.30.0";
   CHECK(details_text(with_nccl).find("alpha-beta network, granularity step, nccl 2.30.0)\n") != std::string::npos);
-  CHECK(text.find("mostly device compute (60.0 % of the iteration)\n") != std::string::npos);
+  CHECK(text.find("bound by tensor 70 %\n") != std::string::npos);
   // One unit in a column, nothing where there is nothing, and no column without anything in it.
-  CHECK(text.find("  ranks  count    compute     tensor       idle      finish\n"
-                  "  0          1  60.000 ms  40.000 ms          -  100.000 ms\n"
-                  "  1          1  60.000 ms  20.000 ms  20.000 ms   80.000 ms\n") != std::string::npos);
+  CHECK(text.find("  ranks  count   compute    tensor      idle     finish\n"
+                  "  0          1  60.00 ms  40.00 ms         -  100.00 ms\n"
+                  "  1          1  60.00 ms  20.00 ms  20.00 ms   80.00 ms\n") != std::string::npos);
   CHECK(details_text(result_of(milliseconds(40), milliseconds(40))).find("  0-1 ") != std::string::npos);
 }
 
 TEST_CASE("the summary names the busiest link, and the ranks that compute longest first") {
   Result result = result_of(milliseconds(40), milliseconds(20));
   result.busiest_link = BusiestLink{"node1.nic0.up", 0.923};
+  result.path = {{"compute", milliseconds(100), 1}};
   result.classes[1].compute += milliseconds(5);
   const std::string text = details_text(result);
-  CHECK(
-      text.find(
-          "mostly device compute (62.5 % of the iteration); busiest link node1.nic0.up (busy 92.3 % of the time)\n") !=
-      std::string::npos);
+  CHECK(text.find("bound by compute 100 %; busiest link node1.nic0.up (busy 92.3 % of the time)\n") !=
+        std::string::npos);
   CHECK(text.find("\n  1 ") < text.find("\n  0 "));
 }
 
@@ -189,7 +249,7 @@ TEST_CASE("links are listed with the busiest of their class by name, idle classe
                   {"pcie.up", 2, 0, Bandwidth(31'500'000'000), 0, 0, "", 0}};
   CHECK(details_text(result).ends_with(
       "  links    count  bandwidth  bytes each    busy  utilisation  busiest  busiest link\n"
-      "  nic.up       2    25 GB/s   3.000 MiB  25.0 %       12.5 %   50.0 %  node1.nic0.up\n"
+      "  nic.up       2  25.0 GB/s   3.000 MiB  25.0 %       12.5 %   50.0 %  node1.nic0.up\n"
       "  pcie.up      2  31.5 GB/s           -       -            -        -  -\n"));
   const nlohmann::ordered_json links = to_json(result, true)["links"];
   CHECK(links[0]["busiest"] == "node1.nic0.up");
@@ -257,8 +317,9 @@ TEST_CASE("a comparison gives ratios and what explains the difference") {
   const Result fast = result_of(milliseconds(40), milliseconds(40));
   const Result slow = result_of(milliseconds(60), milliseconds(60));
   const std::string text = comparison_text({{"fast", &fast}, {"slow", &slow}});
-  CHECK(text.find("iteration time                    100.0 ms  120.0 ms  1.200") != std::string::npos);
-  CHECK(text.find("exposed communication (tensor)  40.00 ms  60.00 ms  1.500") != std::string::npos);
+  INFO(text);
+  CHECK(text.find("iteration time                    100.00 ms  120.00 ms  1.200") != std::string::npos);
+  CHECK(text.find("exposed communication (tensor)   40.00 ms   60.00 ms  1.500") != std::string::npos);
   CHECK(text.find("slow: 20.00 ms slower: exposed communication (tensor) +20.00 ms\n") != std::string::npos);
   CHECK(comparison_text({{"a", &fast}, {"b", &fast}}).find("b: no difference in the iteration time") !=
         std::string::npos);
@@ -294,9 +355,8 @@ TEST_CASE("a table in another format has the same cells, and sentences around it
         "before\n\n| job | time | a\\|b |\n|---|---:|---:|\n| x, y_1 | 2.000 s | - |\n| =z | 500.0 ms | 50 % "
         "|\n\nbehind\n");
   CHECK(text(report::TableFormat::kLatex) ==
-        "% before\n\n\\begin{tabular}{lrr}\n\\hline\njob & time & a\\textbar{}b \\\\\n\\hline\nx, y\\_1 & 2.000 s & - "
-        "\\\\\n"
-        "=z & 500.0 ms & 50 \\% \\\\\n\\hline\n\\end{tabular}\n\n% behind\n");
+        "% before\n\n\\begin{tabular}{lrr} % \\usepackage{booktabs}\n\\toprule\njob & time (s) & a\\textbar{}b (\\%) "
+        "\\\\\n\\midrule\nx, y\\_1 & 2.000 & -- \\\\\n=z & 0.5 & 50 \\\\\n\\bottomrule\n\\end{tabular}\n\n% behind\n");
   CHECK(text(report::TableFormat::kText) ==
         "before\n  job         time   a|b\n  x, y_1   2.000 s     -\n  =z      500.0 ms  50 %\nbehind\n");
 }

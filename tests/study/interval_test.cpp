@@ -191,6 +191,25 @@ TEST_CASE("ratios of near runs of one family tell how far off ratios are") {
   CHECK_FALSE(ratio_error(kJob, std::span(errors).last(2)));
 }
 
+TEST_CASE("jobs that are farther apart than published pairs have no error of their ratio, and why") {
+  JobShape twice = kShape;
+  twice.degrees[0] *= 2;  // half a doubling
+  CHECK(are_near({kJob, kShape}, {kJob, twice}));
+  twice.parameters *= 2;  // and a whole one
+  CHECK_FALSE(are_near({kJob, kShape}, {kJob, twice}));
+  RunKind images = kJob, older = kJob;
+  images.words.front() = "convolutional";
+  CHECK_FALSE(are_near({kJob, kShape}, {images, kShape}));
+  older.words[1] = "ampere";
+  CHECK_FALSE(are_near({kJob, kShape}, {older, kShape}));  // 2 for another architecture
+  CHECK(
+      no_ratio_error_text({kJob, kShape}, {older, kShape}) ==
+      "no error of the ratio is given: pairs of published runs are more alike than these two (ampere against hopper)");
+  CHECK(no_ratio_error_text({kJob, kShape}, {images, twice}) ==
+        "no error of the ratio is given: pairs of published runs are more alike than these two "
+        "(convolutional against transformer)");
+}
+
 TEST_CASE("runs with their shapes are read as they are written") {
   RunSchema schema = kSchema;
   schema.has_shapes = true;

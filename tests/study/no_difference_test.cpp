@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "experiment/runs/run.h"
+#include "study/compare/partners.h"
 #include "tests/shipped_files.h"
 
 using namespace orrery;
@@ -96,12 +97,21 @@ struct Tally {
   std::vector<std::string> wrong;
 };
 
+// Reasons of all keys that differ, whatever the times are.
+std::vector<NoDifference> reasons_of(const experiment::RunRequest& first, const experiment::Run& first_run,
+                                     const experiment::RunRequest& second, const experiment::Run& second_run) {
+  Diagnostics told;
+  const experiment::Experiment of_first = experiment::load_experiment(first.file, first.settings, kFiles, told);
+  const experiment::Experiment of_second = experiment::load_experiment(second.file, second.settings, kFiles, told);
+  return why_no_difference(pair_of({of_first, first_run}, {of_second, second_run}));
+}
+
 // Whether the experiment had another value before.
 bool change(const std::string& file, const experiment::Run& base, const std::string& path, const std::string& value,
             Tally& tally) {
   const experiment::RunRequest as_it_is = request_of(file, {}), changed = request_of(file, {path + "=" + value});
   const experiment::Run run = experiment::run_experiment(changed, kFiles);
-  const std::vector<NoDifference> reasons = why_no_difference(as_it_is, base, changed, run, kFiles);
+  const std::vector<NoDifference> reasons = reasons_of(as_it_is, base, changed, run);
   if (reasons.empty()) return false;
   ++tally.changed;
   const bool is_equal = run.result.finish == base.result.finish;
@@ -144,4 +154,38 @@ TEST_CASE("every documented key that is changed changes the time, or somebody sa
     CHECK(tally.silent.empty());
     CHECK(tally.wrong.empty());
   }
+}
+
+// A NIC of 800 Gb/s carries 100 GB/s, and of the 31.5 GB/s of its slot of PCIe 4 messages get 76.19 %, 24 GB/s: the
+// slot would have to be 100 / 24 = 4.1667 times as fast, 4.17 in three digits, rounded up.
+TEST_CASE("what a faster NIC saves with its slot is simulated") {
+  const std::string partner = "cluster.node.nics.host_bandwidth*=4.17";
+  const std::string file = file_with(kExperiments.front().first, kExperiments.front().second);
+  const auto run_with = [&](const std::vector<std::string>& settings) {
+    return experiment::run_experiment(request_of(file, settings), kFiles);
+  };
+  const std::string nic = "cluster.node.nics.bandwidth=800 Gb/s";
+  const experiment::RunRequest first = request_of(file, {}), second = request_of(file, {nic});
+  const experiment::Run first_run = run_with({}), second_run = run_with({nic});
+  const std::vector<NoDifference> reasons = explained_difference({first, first_run, second, second_run}, kFiles);
+  REQUIRE(reasons.size() == 1);
+  CHECK(reasons.front().with == std::vector<std::string>{partner});
+  REQUIRE(reasons.front().saving);
+  const auto share_of = [&](const experiment::Run& run) {
+    return 1 - seconds(run.result.finish) / seconds(first_run.result.finish);
+  };
+  CHECK(reasons.front().saving->together == share_of(run_with({nic, partner})));
+  CHECK(reasons.front().saving->alone == share_of(run_with({partner})));
+  CHECK(reasons.front().saving->together > reasons.front().saving->alone);
+}
+
+TEST_CASE("keys that are moved together are not told to be moved with one another") {
+  const std::string file = file_with(kExperiments.front().first, kExperiments.front().second);
+  const std::vector<std::string> both = {"cluster.node.nics.bandwidth=800 Gb/s",
+                                         "cluster.node.nics.host_bandwidth=252 GB/s"};
+  const experiment::RunRequest first = request_of(file, {}), second = request_of(file, both);
+  const experiment::Run first_run = experiment::run_experiment(first, kFiles);
+  const experiment::Run second_run = experiment::run_experiment(second, kFiles);
+  REQUIRE(second_run.result.finish < first_run.result.finish);
+  CHECK(explained_difference({first, first_run, second, second_run}, kFiles).empty());
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The shipped measurements read, name machines that exist, and are what was taken down; wrong ones are refused where
 // they stand.
-#include "experiment/file_kinds.h"
+#include "experiment/files/file_kinds.h"
 #include "study/validate/collectives/validate.h"
 #include "tests/shipped_files.h"
 

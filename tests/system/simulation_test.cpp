@@ -181,6 +181,31 @@ TEST_CASE("compute without a measured time takes the device's roofline") {
   CHECK(outcome.end(0, bound_by_memory) == at(std::chrono::seconds(5)));
 }
 
+TEST_CASE("the roofline reaches the device's shares of its peaks, or the share that is asked for") {
+  JobBuilder builder(1);
+  builder.work(0, Flops(1'000'000'000'000), Bytes(1));
+  builder.work(0, Flops(1), Bytes(1'000'000'000));
+  const Job job = builder.build();
+  DeviceSpec device;
+  device.peaks.fill(FlopRate(1'000'000'000'000'000));      // 1 PFLOP/s: the first takes 1 ms
+  device.memory_bandwidth = Bandwidth(1'000'000'000'000);  // 1 TB/s: so does the second
+  device.compute.gemm = Efficiency(800'000);
+  device.compute.clock = Efficiency(500'000);
+  device.compute.memory = Efficiency(250'000);
+  device.compute.fp8 = Efficiency(500'000);
+  const auto times = [&](const ComputeOptions& options) { return compute_times(job.graphs[0], device, options); };
+  using std::chrono::microseconds;
+  // 1 ms / (0.8 x 0.5) and 1 ms / 0.25.
+  CHECK(times({}) == std::vector<Duration>{microseconds(2500), microseconds(4000)});
+  // Half of that where the operands are fp8.
+  CHECK(times({.precision = Precision::kFp8})[0] == microseconds(5000));
+  // A format of its own has its own share: 1 ms / (0.4 x 0.5).
+  device.compute.formats[static_cast<std::size_t>(Precision::kFp16)] = Efficiency(400'000);
+  CHECK(times({.precision = Precision::kFp16})[0] == microseconds(5000));
+  CHECK(times({.efficiency = Efficiency(500'000)}) == std::vector<Duration>{microseconds(2000), microseconds(2000)});
+  CHECK(times({.efficiency = kFullEfficiency}) == std::vector<Duration>{microseconds(1000), microseconds(1000)});
+}
+
 TEST_CASE("ranks that share a memory pool are served one after the other") {
   JobBuilder builder(2);
   const NodeId a = builder.memory(0, kMegabyte);

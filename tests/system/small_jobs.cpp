@@ -144,7 +144,7 @@ Outcome simulate(const workload::Job& job, const network::Fabric& fabric, const 
   device.name = "test device";
   device.peaks.fill(FlopRate(1'000'000'000'000'000));
   device.memory_bandwidth = Bandwidth(1'000'000'000'000);
-  device.compute.memory = kFullEfficiency;
+  device.compute.memory = device.compute.gemm = kFullEfficiency;
   device.streaming_multiprocessors = 100;
   for (auto rank = static_cast<std::uint32_t>(placement.size()); rank < job.ranks.size(); ++rank)
     placement.push_back(DeviceId(rank));

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 #include <vector>
 
@@ -32,16 +31,24 @@ constexpr std::array kOperations = {
 };
 static_assert(std::ranges::is_sorted(kOperations, {}, &CallOperation::name));
 
-char plain(char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+// "allreduce" of all_reduce, AllReduce, ncclAllReduce and all_reduce_perf, as libraries and nccl-tests have it.
+std::string letters_of(std::string_view name) {
+  std::string letters = plain_name(name);
+  for (const std::string_view library : {"nccl", "rccl", "hccl", "mpi"})
+    if (letters.starts_with(library)) letters.erase(0, library.size());
+  constexpr std::string_view kTest = "perf";
+  if (letters.ends_with(kTest)) letters.resize(letters.size() - kTest.size());
+  return letters;
+}
 
 }  // namespace
 
 std::span<const CallOperation> call_operations() { return kOperations; }
 
 CallOperation call_operation_named(std::string_view name, std::string_view option) {
-  std::string wanted(name);
-  std::ranges::transform(wanted, wanted.begin(), plain);
-  const auto found = std::ranges::find(kOperations, wanted, &CallOperation::name);
+  const std::string wanted = letters_of(name);
+  const auto found =
+      std::ranges::find_if(kOperations, [&](const CallOperation& one) { return plain_name(one.name) == wanted; });
   if (found != kOperations.end()) return *found;
   std::vector<std::string> names;
   for (const CallOperation& operation : kOperations) names.emplace_back(operation.name);
@@ -53,6 +60,15 @@ double bus_factor(const CallOperation& operation, std::uint32_t ranks) {
   const double others = static_cast<double>(ranks - 1) / static_cast<double>(ranks);
   if (operation.kind == CollectiveKind::kAllReduce) return 2 * others;
   return operation.size == CallSize::kShares ? others : 1;
+}
+
+const CallOperation& call_operation(CollectiveKind kind) {
+  return *std::ranges::find(kOperations, std::optional(kind), &CallOperation::kind);
+}
+
+Bytes call_size(CollectiveKind kind, Bytes bytes, std::uint32_t ranks) {
+  const bool is_share = kind == CollectiveKind::kAllGather || kind == CollectiveKind::kGather;
+  return is_share ? bytes * std::int64_t{ranks} : bytes;
 }
 
 std::int64_t float_count(const CallOperation& operation, Bytes size, std::uint32_t ranks) {

@@ -37,6 +37,11 @@ CallOperation call_operation_named(std::string_view name, std::string_view optio
 // Bus over algorithm bandwidth: all_reduce 2(n-1)/n; where every rank has a share, (n-1)/n; others 1.
 double bus_factor(const CallOperation& operation, std::uint32_t ranks);
 
+// Size of a call by nccl-tests' count, whose rank has an input of `bytes`: Request::bytes.
+Bytes call_size(CollectiveKind kind, Bytes bytes, std::uint32_t ranks);
+// The operation of a kind; every kind has one.
+const CallOperation& call_operation(CollectiveKind kind);
+
 // Elements of 4 bytes, rounded up: of the buffer, or of a rank's share.
 std::int64_t float_count(const CallOperation& operation, Bytes size, std::uint32_t ranks);
 

@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "core/config/key_path.h"
 #include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
-#include "study/calibrate/steps/step_constants.h"
 #include "study/errors.h"
 
 namespace orrery::study {

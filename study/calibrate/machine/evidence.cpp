@@ -10,7 +10,7 @@
 #include "core/config/csv_lines.h"
 #include "core/error.h"
 #include "core/files/read_file.h"
-#include "experiment/file_kinds.h"
+#include "experiment/files/file_kinds.h"
 #include "experiment/recorded_run.h"
 #include "study/calibrate/kernel_file.h"
 #include "workload/chakra/file.h"

@@ -19,6 +19,7 @@
 namespace orrery::study {
 namespace {
 
+using report::Cell;
 using report::Table;
 
 constexpr int kBoundDigits = 3;
@@ -170,8 +171,8 @@ std::string details_text(const Finding& finding) {
   Table table({"measurement", "of"}, {"measured", "before", "error", "after", "error"});
   const auto error = [](double predicted, double measured) { return signed_percent(predicted / measured - 1); };
   for (const CalibratedMeasurement& row : finding.rows)
-    table.row({row.label, row.group, time_text(row.measured), time_text(row.before), error(row.before, row.measured),
-               time_text(row.after), error(row.after, row.measured)});
+    table.row({row.label, row.group, Cell::time(row.measured), Cell::time(row.before), error(row.before, row.measured),
+               Cell::time(row.after), error(row.after, row.measured)});
   return "\n" + table.text();
 }
 

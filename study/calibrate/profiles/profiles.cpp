@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/key_path.h"
 #include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "study/calibrate/kernel_device.h"
@@ -230,16 +231,6 @@ class ProfileReader {
   ProfileEvidence evidence_;
 };
 
-const ConfigValue* value_at(const ConfigValue& value, std::initializer_list<std::string_view> keys) {
-  const ConfigValue* here = &value;
-  for (const std::string_view key : keys) {
-    const ConfigEntry* entry = here->kind == ConfigValue::Kind::kMap ? here->find(key) : nullptr;
-    if (entry == nullptr) return nullptr;
-    here = &entry->value;
-  }
-  return here;
-}
-
 // Positions of the order statistics that hold the median in 95 % of samples.
 std::pair<std::size_t, std::size_t> median_bounds(std::size_t count) {
   const double half = static_cast<double>(count) / 2, reach = 1.96 * std::sqrt(static_cast<double>(count)) / 2;
@@ -359,10 +350,10 @@ Finding calibrate_host(std::span<const ProfileEvidence> profiles, CalibratedMach
   launch.file = CalibratedFile::kSoftware;
   launch.key = "host.launch";
   launch.unit = ConstantUnit::kDuration;
-  const ConfigValue* before = value_at(machine.software, {"host", "launch"});
+  const ConfigValue* before = value_at_path(machine.software, "host.launch");
   const auto known = before == nullptr ? Parsed<Duration>{} : parse_quantity<Duration>(before->scalar);
   launch.before = launch.after = known.value ? seconds(*known.value) : 0;
-  const ConfigValue* factor = value_at(machine.cluster, {"node", "host_launch"});
+  const ConfigValue* factor = value_at_path(machine.cluster, "node.host_launch");
   const double slower = factor == nullptr ? 1 : parse_share(factor->scalar).value.value_or(1);
   launch.evidence = fmt::format("{} launches of {}", gaps.size(), counted(profiles.size(), "profile"));
   constexpr std::size_t kLeastGaps = 50;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
+#include "core/config/key_path.h"
 #include "core/config/quantity_text.h"
 
 namespace orrery::study {
@@ -131,23 +132,6 @@ void multiply_at(ConfigValue& root, const std::string& path, double factor, cons
 }
 
 }  // namespace
-
-const ConfigValue* value_at_path(const ConfigValue& root, std::string_view path) {
-  const ConfigValue* here = &root;
-  for (const std::string& step : split_key_path(path)) {
-    if (here->kind == ConfigValue::Kind::kMap) {
-      const ConfigEntry* entry = here->find(step);
-      here = entry == nullptr ? nullptr : &entry->value;
-    } else {
-      const auto index = parse_whole_number(step);
-      const bool is_there = here->kind == ConfigValue::Kind::kList && index && *index >= 0 &&
-                            *index < static_cast<std::int64_t>(here->items.size());
-      here = is_there ? &*std::next(here->items.begin(), static_cast<std::ptrdiff_t>(*index)) : nullptr;
-    }
-    if (here == nullptr) return nullptr;
-  }
-  return here;
-}
 
 std::string multiplied_text(const std::string& text, double factor, int digits) {
   const std::optional<Number> number = number_of(text);

@@ -39,7 +39,4 @@ void multiply(CalibratedMachine& machine, const ConfigValue& resolved, const Ste
 // The value as its file writes it, times a factor: "31.5 us" of "30 us"; bytes are whole.
 std::string multiplied_text(const std::string& text, double factor, int digits);
 
-// The value at a path, "a.b[0].c"; null if there is none.
-const ConfigValue* value_at_path(const ConfigValue& root, std::string_view path);
-
 }  // namespace orrery::study

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/key_path.h"
 #include "core/config/text.h"
 #include "experiment/job.h"
 #include "study/calibrate/kernel_device.h"

@@ -84,11 +84,10 @@ Parts measured_parts(const ProfiledTime& profile) {
 }
 
 // "+1.2 ms"; "-" where a column does not know the part.
-std::string difference(const TimePart& part) {
-  return std::isnan(part.predicted) || std::isnan(part.measured) ? "-" : signed_time(part.measured - part.predicted);
+report::Cell difference(double measured, double predicted) {
+  const double more = measured - predicted;
+  return std::isnan(more) ? "-" : report::Cell::difference(Duration(std::llround(more * 1e12)));
 }
-
-std::string shown(double seconds) { return std::isnan(seconds) ? "-" : time_text(seconds); }
 
 }  // namespace
 
@@ -119,12 +118,12 @@ std::string parts_text(std::span<const TimePart> parts) {
   for (const TimePart& part : parts) {
     predicted += std::isnan(part.predicted) ? 0 : part.predicted;
     by_part = by_part || (!std::isnan(part.measured) && &part != &parts.back());
-    table.row({part.name.substr(0, kWidest), shown(part.predicted), shown(part.measured), difference(part),
-               part.because.substr(0, 24)});
+    table.row({part.name.substr(0, kWidest), report::Cell::time(part.predicted), report::Cell::time(part.measured),
+               difference(part.measured, part.predicted), part.because.substr(0, 24)});
   }
   for (const TimePart& part : parts) measured += std::isnan(part.measured) ? 0 : part.measured;
   if (!by_part) measured += predicted;  // what is not explained is what comes on top
-  table.row({"all", time_text(predicted), time_text(measured), signed_time(measured - predicted), ""});
+  table.row({"all", report::Cell::time(predicted), report::Cell::time(measured), difference(measured, predicted), ""});
   return table.text();
 }
 

@@ -8,10 +8,21 @@
 #include <fmt/format.h>
 
 #include "core/assert.h"
-#include "study/plot/frame.h"
+#include "report/plot/frame.h"
 
 namespace orrery::study {
 namespace {
+
+using report::Axis;
+using report::Panel;
+using report::Sheet;
+using report::Spot;
+using report::Svg;
+using report::kPlotHeadingGap;
+using report::kPlotLeft;
+using report::kPlotLine;
+using report::kPlotMargin;
+using report::kPlotRight;
 
 // Told apart by shape and by lightness, not by hue alone.
 constexpr std::string_view kStyles =

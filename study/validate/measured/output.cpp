@@ -50,22 +50,24 @@ struct KnownColumn {
   std::string_view heading;
   std::string (*cell)(const MeasuredRows&);
   report::Table::Align align = report::Table::Align::kRight;
+  report::Interest interest = report::Interest::kUsual;
 };
-constexpr std::array<KnownColumn, 8> kErrorColumns = {{{"rows", number_of_rows},
-                                                  {"> 15 %", far_off},
-                                                  {"mean", error_text<&ErrorSummary::mean>},
-                                                  {"median", error_text<&ErrorSummary::median>},
-                                                  {"p90", error_text<&ErrorSummary::ninetieth>},
-                                                  {"bias", bias_text},
-                                                  {"worst", worst_text},
-                                                  {"at", worst_label, report::Table::Align::kLeft}}};
+constexpr std::array<KnownColumn, 8> kErrorColumns = {
+    {{"rows", number_of_rows, report::kRight, report::Interest::kAnswer},
+     {"> 15 %", far_off},
+     {"mean", error_text<&ErrorSummary::mean>},
+     {"median", error_text<&ErrorSummary::median>, report::kRight, report::Interest::kAnswer},
+     {"p90", error_text<&ErrorSummary::ninetieth>},
+     {"bias", bias_text},
+     {"worst", worst_text},
+     {"at", worst_label, report::Table::Align::kLeft, report::Interest::kDetail}}};
 
 }  // namespace
 
 ErrorColumn error_column(std::string_view heading) {
   const auto* found = std::ranges::find(kErrorColumns, heading, &KnownColumn::heading);
   ORRERY_ASSERT(found != kErrorColumns.end());
-  return {std::string(heading), found->cell, found->align};
+  return {std::string(heading), found->cell, found->align, found->interest};
 }
 
 std::vector<ErrorColumn> error_columns(std::initializer_list<std::string_view> headings) {
@@ -76,7 +78,7 @@ std::vector<ErrorColumn> error_columns(std::initializer_list<std::string_view> h
 
 ErrorTable::ErrorTable(std::initializer_list<std::string_view> names, std::vector<ErrorColumn> columns)
     : columns_(std::move(columns)), table_(names, {}) {
-  for (const ErrorColumn& column : columns_) table_.column(column.heading, column.align);
+  for (const ErrorColumn& column : columns_) table_.column(column.heading, column.align, column.interest);
 }
 
 void ErrorTable::row(std::vector<std::string> names, const MeasuredRows& rows) {

@@ -26,6 +26,7 @@ struct ErrorColumn {
   std::string heading;
   std::function<std::string(const MeasuredRows&)> cell;
   report::Table::Align align = report::Table::Align::kRight;
+  report::Interest interest = report::Interest::kUsual;
 };
 
 // The columns that kinds share, by heading, in %: "rows" (their number), "> 15 %" (how many are farther off), "mean",

@@ -8,11 +8,17 @@
 #include <fmt/format.h>
 
 #include "core/config/number_text.h"
-#include "study/plot/frame.h"
+#include "report/plot/frame.h"
 #include "study/validate/measured/accuracy.h"
 
 namespace orrery::study {
 namespace {
+
+using report::Sheet;
+using report::Spot;
+using report::Svg;
+using report::kPlotMargin;
+using report::kPlotWidth;
 
 // Told apart by lightness and width, so that it can be read without colour.
 constexpr std::string_view kStyles =

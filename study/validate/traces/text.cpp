@@ -43,8 +43,8 @@ void add_row(report::Table& text, const Measured& trace) {
 std::string trace_validation_text(const MeasuredRows& traces) {
   std::string text =
       "Recorded steps, replayed on the machine that recorded them. Computing and the host keep their recorded times, "
-      "and so\ndo stretches in which a rank waits for its host; simulated are collectives and messages of NCCL, and "
-      "waiting for other\nranks in them. Where little is simulated, a small error says that the replay is faithful, "
+      "and so do stretches in which a rank waits for its host; simulated are collectives and messages of NCCL, and "
+      "waiting for other ranks in them. Where little is simulated, a small error says that the replay is faithful, "
       "not that the model is right.\n\n";
   report::Table table({"trace"}, {"ranks", "measured", "replayed", "error", "as recorded", "simulated", "waiting",
                                   "calls", "calls simulated", "overlap", "overlap replayed"});
@@ -63,8 +63,8 @@ std::string trace_validation_text(const MeasuredRows& traces) {
   if (has_rows) text += table.text();
   text +=
       "\nas recorded, simulated, waiting: shares of the replayed step, mean over ranks; the rest is idle. calls: "
-      "collectives\nof all ranks, each from when its last rank had come, where the profiles have a clock in common. "
-      "overlap: time of all\noperations of a rank's device for each second of its step.\n";
+      "collectives of all ranks, each from when its last rank had come, where the profiles have a clock in common. "
+      "overlap: time of all operations of a rank's device for each second of its step.\n";
   return text + notes;
 }
 

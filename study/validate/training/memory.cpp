@@ -65,8 +65,8 @@ std::string allocated_rows_text(const TrainingValidation& validation) {
   report::Table text({"table", "row"}, {"when", "measured", "predicted", "error"}, {});
   const auto add = [&](std::string_view when, const MeasuredRows& rows) {
     for (const Measured& row : rows)
-      text.row({row.table->name, row.label, std::string(when), rounded(Bytes(static_cast<std::int64_t>(row.measured))),
-                rounded(Bytes(static_cast<std::int64_t>(row.predicted))), signed_percent_number(row.error())});
+      text.row({row.table->name, row.label, std::string(when), Bytes(static_cast<std::int64_t>(row.measured)),
+                Bytes(static_cast<std::int64_t>(row.predicted)), signed_percent_number(row.error())});
   };
   add("at rest", validation.at_rest);
   add("peak", validation.at_peak);

@@ -77,7 +77,7 @@ std::string for_each_collection(std::span<const MeasuredGroup> families, Line&& 
 
 std::string families_text(std::span<const MeasuredGroup> families) {
   std::vector<ErrorColumn> columns = job_columns();
-  columns.push_back({"software", names_of, report::Table::Align::kLeft});
+  columns.push_back({"software", names_of, report::Table::Align::kLeft, report::Interest::kDetail});
   ErrorTable text({"family"}, std::move(columns));
   for (const MeasuredGroup& family : families) text.row({table_of(family).title}, family.rows);
   return text.text();
@@ -131,9 +131,9 @@ std::string constants_text(const TrainingValidation& validation) {
 }
 
 std::string rows_text(const MeasuredGroup& family) {
-  report::Table text({"table", "row"}, {"measured", "predicted", "error", "MFU"}, {"mostly"});
+  report::Table text({"table", "row"}, {"measured", "predicted", "error", "MFU"}, {"bound by"});
   for (const Measured& row : family.rows)
-    text.row({row.table->name, row.label, time_text(row.measured), time_text(row.predicted),
+    text.row({row.table->name, row.label, report::Cell::time(row.measured), report::Cell::time(row.predicted),
               signed_percent_number(row.error()), percent_number(row.facts["mfu"].get<double>()),
               row.facts["bound_by"].get<std::string>()});
   return text.text();

@@ -203,13 +203,12 @@ Prediction predict(const TrainingCase& one, const experiment::RunProgress& progr
     const bool fits = experiment::check_memory(one.experiment, true, memory);
     Diagnostics diagnostics;
     const experiment::Run run = experiment::run_experiment(one.experiment, true, diagnostics, progress);
-    const std::vector<report::Part> parts = report::mean_parts(run.result);
     Prediction prediction{seconds(report::iteration_time(run.result)),
                           one.measured,
                           {{"software", one.software().name},
                            {"architecture", std::string(name_of(one.architecture()))},
                            {"mfu", run.result.training->mfu},
-                           {"bound_by", parts.empty() ? std::string() : parts.front().name},
+                           {"bound_by", run.result.path.empty() ? std::string() : run.result.path.front().what},
                            {"fits_memory", fits}}};
     if (one.row->memory) {
       prediction.facts["measured_memory_bytes"] = one.row->memory->count();

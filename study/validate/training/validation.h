@@ -43,7 +43,7 @@ TrainingCase read_training_case(const Measured& row, const ConfigFiles& files, D
 void check_training_rows(const TrainingTable& table, const ConfigFiles& files, Diagnostics& diagnostics);
 
 // Simulates it, whether it fits the memory or not: a published run did. Its facts: "software" and "architecture" that
-// it ran with, "mfu", "bound_by" (the largest part of the iteration), "fits_memory" (as Orrery counts it), and
+// it ran with, "mfu", "bound_by" (the largest part of the critical path), "fits_memory" (as Orrery counts it), and
 // "measured_memory_bytes" and "predicted_memory_bytes" of the fullest device where memory was published. InputError as
 // above.
 Prediction predict(const TrainingCase& one, const experiment::RunProgress& progress = {});

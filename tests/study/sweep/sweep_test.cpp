@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/in_parallel.h"
-#include "experiment/file_kinds.h"
+#include "experiment/files/file_kinds.h"
 #include "tests/shipped_files.h"
 
 using namespace orrery;
@@ -134,8 +134,8 @@ TEST_CASE("the points of a sweep are what each would be by itself, however many 
 // Takes the values of points from what their figures have, as run_sweep() does.
 void take_values(std::vector<SweepPoint>& points, const TrainingFigures* training = nullptr) {
   for (SweepPoint& point : points)
-    point.figures->values = figure_values(
-        {point.figures->iteration_time, training, nullptr, nullptr, point.figures->parts, point.figures->links});
+    point.figures->values = figure_values({point.figures->iteration_time, training, nullptr, nullptr,
+                                           point.figures->parts, point.figures->links, Bound{"compute", 0.75}});
 }
 
 std::vector<std::string> split(const std::string& text, char at) {
@@ -166,11 +166,11 @@ TEST_CASE("the table lays the compared axis out in columns, with ratios to its f
   for (SweepPoint& point : points) point.figures = figures;
   points[1].figures->iteration_time = Duration(1'000'000'000);
   take_values(points);
-  // 75 % compute; 24.5 % data rounds to 24; 0.5 % idle is below 1 %. At half the time all shares are double.
+  // 75 % of the path; 24.5 % data rounds to 24; 0.5 % idle is below 1 %. At half the time the parts' shares are double.
   const std::string text = sweep_text(sweep, points);
   INFO(text);
-  CHECK(text.starts_with("a title\n\n  global  two: time  MFU  mostly        exposed    four: time  ratio  MFU"));
-  CHECK(text.find("  8        2.000 ms    -  compute 75 %  data 24 %    1.000 ms  0.500    -  compute 150 %") !=
+  CHECK(text.starts_with("a title\n\n  global  two: time  MFU  bound by      exposed    four: time  ratio  MFU"));
+  CHECK(text.find("  8        2.000 ms    -  compute 75 %  data 24 %    1.000 ms  0.500    -  compute 75 %") !=
         std::string::npos);
   CHECK(std::ranges::count(text, '\n') == 2 + 1 + 2);  // title, heading, two batches
 
@@ -201,7 +201,7 @@ TEST_CASE("the table lays the compared axis out in columns, with ratios to its f
                                   {"wait_s", "0.0"},
                                   {"idle_s", "1e-05"},
                                   {"bound_by", "compute"},
-                                  {"bound_share", "1.5"}});
+                                  {"bound_share", "0.75"}});
 }
 
 TEST_CASE("the busiest links of a point are named, with how busy they are") {
@@ -242,12 +242,12 @@ TEST_CASE("the reasons of refused points stand below the table, each once and in
   CHECK(count("refused (1)") == 5);
   CHECK(count("refused (2)") == 1);
   CHECK(text.ends_with("\n  (2) another; and one more\n"));
-  // Lines of notes have up to 160 columns: the first 6 + 9 + 18 * 8 = 159.
+  // Lines of notes have up to 80 columns: the first 6 + 9 + 8 * 8 = 79.
   const std::string notes = text.substr(text.find("  (1) "));
   for (int word = 0; word < 60; ++word) CHECK(notes.find(fmt::format("word-{:02}", word)) != std::string::npos);
-  CHECK(notes.find("word-17\n      word-18 ") != std::string::npos);
+  CHECK(notes.find("word-07\n      word-08 ") != std::string::npos);
   std::istringstream lines(notes);
-  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 160);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
   CHECK(sweep_csv(sweep, points).find("," + reason + "\n") != std::string::npos);
   CHECK(sweep_csv(sweep, points).find(",another; and one more\n") != std::string::npos);
 }
@@ -279,7 +279,7 @@ TEST_CASE("efficiency is throughput of a device relative to the first value, the
   Sweep sweep = load(with("compare: devices\n", "compare: devices\nshow: [efficiency, bubble, throughput]\n"));
   SweepFigures figures;
   figures.iteration_time = Duration(1'000'000'000);
-  figures.parts = {{"device compute", 8e-4, PartKind::kCompute, {}}, {"pipeline bubble", 2e-4, PartKind::kBubble, {}}};
+  figures.parts = {{"device compute", 8e-4, PartKind::kCompute, {}}, {"waiting for other stages", 2e-4, PartKind::kBubble, {}}};
   TrainingFigures training;
   training.tokens_per_s_per_gpu = 400;
   std::vector<SweepPoint> points(6);
@@ -289,7 +289,7 @@ TEST_CASE("efficiency is throughput of a device relative to the first value, the
   points[1].figures->values["samples_per_s_per_gpu"] = 300.0;
   const std::string text = sweep_text(sweep, points);
   INFO(text);  // 0.2 / 0.8 idle; 300 / 400
-  CHECK(text.find(" 100.0 %  25.0 %  400.0 tokens/s            75.0 %  25.0 %  300.0 samples/s ") != std::string::npos);
+  CHECK(text.find(" 100.0 %     25.0 %  400.0 tokens/s            75.0 %     25.0 %  300.0 samples/s ") != std::string::npos);
 }
 
 TEST_CASE("the values of an only axis that is compared stand below one another, with ratios to the first") {

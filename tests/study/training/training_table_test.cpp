@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "experiment/file_kinds.h"
+#include "experiment/files/file_kinds.h"
 #include "study/validate/training/validation.h"
 #include "tests/shipped_files.h"
 #include "tests/study/training/training_tables.h"

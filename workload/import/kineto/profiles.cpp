@@ -58,7 +58,8 @@ KinetoTrace read_trace(const std::string& file, std::string_view text, KinetoDet
   check_streams(file, trace);
   if (trace.operations.empty())
     throw InputError({file}, "no operation of a device among the events",
-                     "record with ProfilerActivity.CUDA; kernels have cat \"kernel\"");
+                     "record with ProfilerActivity.CUDA; kernels have cat \"kernel\", which a timeline of `orrery run` "
+                     "has not: run its experiment again");
   return trace;
 }
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/config/key_names.h"
+#include "core/config/key_path.h"
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
 #include "workload/training/spec/transformer_config.h"

@@ -42,6 +42,11 @@ constexpr bool runs_pairs(ScheduleKind kind) {
   return kind == ScheduleKind::kDualPipe || kind == ScheduleKind::kDualPipeV;
 }
 
+// True if virtual stages make its bubbles smaller: 1f1b becomes 1f1b-interleaved with them, and others take none.
+constexpr bool may_interleave(ScheduleKind kind) {
+  return kind == ScheduleKind::kOneForwardOneBackward || kind == ScheduleKind::kInterleaved;
+}
+
 // True if every weight gradient is computed in a pass of its own.
 constexpr bool splits_all(ScheduleKind kind) {
   return kind == ScheduleKind::kZeroBubble || kind == ScheduleKind::kZeroBubbleH2 || kind == ScheduleKind::kZeroBubbleV;

@@ -105,6 +105,17 @@ class JobBuilder {
   std::map<GroupFamily, std::uint32_t> first_group_;
 };
 
+PipelineFacts pipeline_facts(const TrainingSpec& training) {
+  PipelineFacts facts{pipeline_shape(training), training.parallel.both_ways, {}};
+  facts.shape.micro_batches = static_cast<std::uint32_t>(training.chunk_micro_batches());
+  const RankGrid grid(training.parallel);
+  RankGrid::Place place{};
+  std::int64_t& stage = place[static_cast<std::size_t>(ParallelDimension::kPipeline)];
+  for (; stage < training.parallel.pipeline(); ++stage)
+    facts.ranks.push_back(RankId(static_cast<std::uint32_t>(grid.rank_at(place))));
+  return facts;
+}
+
 }  // namespace
 
 TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& times, Loops loops) {
@@ -117,6 +128,8 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
     StageProgram program = stage_program(request, times);
     result.facts.memory.push_back({RankId(0), memory_need(request), std::move(program.memory)});
     result.facts.updates.push_back(std::move(program.updates));
+    result.facts.marks.push_back(std::move(program.marks));
+    result.facts.marks.back().stage = request.stage;
     result.facts.kernels.push_back({0, kernel_uses(request, times)});
     builder.add(std::move(program));
   }
@@ -131,6 +144,7 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
       builder.bind_server(server);
       result.facts.memory.push_back({RankId(0), server_memory(training, parameters), {}});
       result.facts.kernels.emplace_back();
+      result.facts.marks.emplace_back();
     }
   result.job = std::move(builder).take();
   for (std::size_t rank = result.job.ranks.size(); rank-- > 0;)
@@ -142,6 +156,7 @@ TrainingJob generate_job(const TrainingSpec& training, const OperatorTimes& time
   result.facts.has_tokens = training.transformer() != nullptr;
   result.facts.iterations = training.iterations;
   result.facts.workers = training.parallel.workers();
+  result.facts.pipelines.push_back(pipeline_facts(training));
   return result;
 }
 
@@ -181,6 +196,7 @@ void add_program(TrainingJob& whole, const TrainingJob& from, std::uint32_t grap
   whole.facts.memory.back().first_rank = first_rank;
   whole.facts.kernels.push_back({0, from.facts.kernels[graph].uses});
   whole.facts.updates.push_back(from.facts.updates[graph]);
+  whole.facts.marks.push_back(from.facts.marks[graph]);
 }
 
 }  // namespace
@@ -189,7 +205,7 @@ TrainingJob join_types(const std::vector<TrainingJob>& jobs, std::span<const std
   TrainingJob joined = jobs.front();
   Job& job = joined.job;
   job.graphs.clear(), job.known_facts.clear();
-  joined.facts.memory.clear(), joined.facts.updates.clear(), joined.facts.kernels.clear();
+  joined.facts.memory.clear(), joined.facts.updates.clear(), joined.facts.kernels.clear(), joined.facts.marks.clear();
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;  // by type and graph
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     const std::uint32_t graph = job.ranks[rank].graph, type = type_of_rank[rank];

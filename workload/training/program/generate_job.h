@@ -9,6 +9,7 @@
 #include "workload/graph/job.h"
 #include "workload/training/program/kernel_uses.h"
 #include "workload/training/program/memory_need.h"
+#include "workload/training/program/pass_marks.h"
 #include "workload/training/program/stage_program.h"
 #include "workload/training/program/stage_requests.h"
 #include "workload/training/spec/operators.h"
@@ -40,6 +41,8 @@ struct TrainingFacts {
   std::int64_t workers = 0;  // ranks that are no servers
   // By graph: updates of weights that others may have updated since they were read. Empty lists where none can.
   std::vector<std::vector<WeightUpdate>> updates;
+  std::vector<ProgramMarks> marks;       // by graph
+  std::vector<PipelineFacts> pipelines;  // of several jobs one each, in their order
 };
 
 struct TrainingJob {

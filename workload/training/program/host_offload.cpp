@@ -53,6 +53,7 @@ void ActivationCopies::before(const StageUnit& unit, std::span<const StageLayer>
 void ActivationCopies::behind(const StageUnit& unit) {
   if (unit.layer == nullptr || !unit.layer->is_offloaded || unit.pass.kind != PassKind::kForward) return;
   const Bytes bytes = unit.layer->layer->saved;
+  const ProgramWriter::Within beside(writer_, PassRole::kBeside);
   out_[{unit.pass.chunk, unit.pass.micro_batch, unit.at}] =
       writer_.copy_beside(prefix_of(*unit.layer) + "activations to host", NodeKind::kCopyToHost, bytes,
                           copy_time(bytes, training_.offload.host.from_device), writer_.tail());
@@ -65,6 +66,7 @@ void ActivationCopies::fetch(const StageUnit& unit, std::span<const StageLayer> 
   const Bytes bytes = layers[layer].layer->saved;
   ProgramWriter::Nodes after = writer_.tail();
   after.push_back(out->second);
+  const ProgramWriter::Within beside(writer_, {unit.pass, layers[layer].number, PassRole::kBeside});
   back_[key] = writer_.copy_beside(prefix_of(layers[layer]) + "activations to device", NodeKind::kCopyToDevice, bytes,
                                    copy_time(bytes, training_.offload.host.to_device), after);
 }

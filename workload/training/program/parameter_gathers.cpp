@@ -99,6 +99,7 @@ void ParameterGathers::gather_layer(std::size_t unit) {
 
 void ParameterGathers::gather(std::size_t unit, const ParameterCount& parameters) {
   ProgramWriter::Nodes& nodes = gathered_[unit];
+  const ProgramWriter::Within beside(writer_, {units_[unit].pass, units_[unit].layer->number, PassRole::kBeside});
   const std::string name = prefix_of(*units_[unit].layer) + "parameters gather";
   for (const auto& [family, bytes] : calls_for(parameters))
     nodes.push_back(writer_.collective_beside(name, family, CollectiveKind::kAllGather, bytes, writer_.tail()));

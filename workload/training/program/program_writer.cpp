@@ -20,6 +20,7 @@ std::uint32_t position_in(std::vector<T>& values, const T& value) {
 
 void ProgramWriter::begin_iteration() {
   if (!has_begun_) initial_ = count_;
+  if (has_begun_) ++iteration_;
   has_begun_ = true;
   if (count_ > initial_) iteration_starts_.push_back(NodeId(count_));
 }
@@ -130,10 +131,12 @@ StageProgram ProgramWriter::take() && {
           std::move(memory_),
           std::move(iteration_starts_),
           initial_,
-          std::move(updates_)};
+          std::move(updates_),
+          std::move(marks_)};
 }
 
 NodeId ProgramWriter::write(std::string_view name, const GraphNode& node, const Nodes& after) {
+  mark();
   const NodeId id = graph_.add(node);
   for (const NodeId before : after) graph_.depend(id, before);
   auto known = texts_.find(name);
@@ -142,6 +145,16 @@ NodeId ProgramWriter::write(std::string_view name, const GraphNode& node, const 
   ++count_;
   ++written_out_size_;
   return id;
+}
+
+// Marks are written where a node's place is not that of the node before.
+void ProgramWriter::mark() {
+  const bool goes_on = !marks_.passes.empty() && marks_.passes.back().iteration == iteration_ &&
+                       marks_.passes.back().pass == place_.pass;
+  if (!goes_on) marks_.passes.push_back({written_out_size_, iteration_, place_.pass});
+  const bool is_same_layer =
+      !marks_.layers.empty() && marks_.layers.back().layer == place_.layer && marks_.layers.back().role == place_.role;
+  if (!is_same_layer) marks_.layers.push_back({NodeId(count_), place_.layer, place_.role});
 }
 
 std::uint32_t ProgramWriter::slot_of(GroupFamily family) { return position_in(communicators_, family); }

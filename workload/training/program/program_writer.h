@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,6 +36,31 @@ class ProgramWriter {
 
   // Marks the start of the next iteration; nodes before the first mark belong to none.
   void begin_iteration();
+
+  // Place in the job of the nodes that are written, which the program's marks tell. The iteration is
+  // begin_iteration()'s.
+  struct Place {
+    std::optional<Pass> pass{};  // none: of no pass
+    std::int64_t layer = -1;     // number of the transformer layer; -1: of none
+    PassRole role = PassRole::kInLine;
+  };
+  const Place& place() const { return place_; }
+  // Nodes are written in `place` while it lives.
+  class Within {
+   public:
+    Within(ProgramWriter& writer, const Place& place) : writer_(writer), outer_(writer.place_) {
+      writer_.place_ = place;
+    }
+    // Marks the same pass and layer, with another part in it.
+    Within(ProgramWriter& writer, PassRole role) : Within(writer, {writer.place_.pass, writer.place_.layer, role}) {}
+    ~Within() { writer_.place_ = outer_; }
+    Within(const Within&) = delete;
+    Within& operator=(const Within&) = delete;
+
+   private:
+    ProgramWriter& writer_;
+    const Place outer_;
+  };
 
   // In line: waits for the tail, and is the tail from then on. Work of no time and no size is written too.
   NodeId compute(std::string_view name, const Cost& cost);
@@ -71,6 +97,7 @@ class ProgramWriter {
 
  private:
   NodeId write(std::string_view name, const GraphNode& node, const Nodes& after);
+  void mark();
   std::uint32_t slot_of(GroupFamily family);
   std::uint32_t slot_of(Peer peer);
   GraphNode transfer(NodeKind kind, Peer peer, Bytes bytes, std::int64_t tag);
@@ -94,6 +121,9 @@ class ProgramWriter {
   std::vector<WeightUpdate> updates_;
   std::uint32_t initial_ = 0;  // nodes before the first iteration
   bool has_begun_ = false;     // it has
+  std::uint32_t iteration_ = 0;
+  Place place_;
+  ProgramMarks marks_;
 };
 
 }  // namespace orrery::workload

@@ -36,6 +36,7 @@ void StageMessages::receive(std::span<const Pass> passes) {
     const bool forward = pass.kind == PassKind::kForward;
     if (pass.kind == PassKind::kWeight || is_end(pass, !forward)) continue;
     const char* name = forward ? "receive activations" : "receive gradients";
+    const ProgramWriter::Within beside(writer_, {pass, -1, PassRole::kBeside});
     writer_.join(
         writer_.receive_beside(name, neighbour(pass, !forward), request_.boundary, tag_of(pass), posted(pass)));
     ++received;
@@ -52,6 +53,7 @@ void StageMessages::send(std::span<const Pass> passes) {
     const bool forward = pass.kind == PassKind::kForward;
     if (pass.kind == PassKind::kWeight || is_end(pass, forward)) continue;
     const char* name = forward ? "send activations" : "send gradients";
+    const ProgramWriter::Within beside(writer_, {pass, -1, PassRole::kBeside});
     const NodeId node = writer_.send_beside(name, neighbour(pass, forward), request_.boundary, tag_of(pass), after);
     if (waits()) writer_.join(node);
   }

@@ -119,6 +119,7 @@ class LayerWriter {
     if (unit.pass.kind == PassKind::kForward) return write(unit, layer.forward, Direction::kForward);
     if (unit.pass.kind == PassKind::kBackward) write(unit, layer.recompute, Direction::kRecompute);
     write(unit, layer.backward, Direction::kBackward);
+    const ProgramWriter::Within beside(writer_, PassRole::kBeside);
     if (training_.exchanges_layers() && exchanges_in(unit.pass, training_)) gradients_.flush();
   }
 
@@ -151,11 +152,16 @@ class LayerWriter {
       return writer_.join(writer_.compute_beside(name, compute.cost, line_.before_collective));
     const bool beside = compute.weight_gradient && pass.kind == PassKind::kBackward;
     const ProgramWriter::Nodes& after = compute.beside_collective ? line_.before_collective : writer_.tail();
-    const NodeId node =
-        beside ? writer_.compute_beside(name, compute.cost, after) : writer_.compute(name, compute.cost);
+    const NodeId node = beside ? put_off(name, compute.cost, after) : writer_.compute(name, compute.cost);
     if (beside) add_beside(node);
     if (!beside) join_collective();
+    const ProgramWriter::Within exchange(writer_, PassRole::kBeside);
     if (exchanges_in(pass, training_)) gradients_.ready(compute.finishes, node);
+  }
+
+  NodeId put_off(const std::string& name, const Cost& cost, const ProgramWriter::Nodes& after) {
+    const ProgramWriter::Within beside(writer_, PassRole::kPutOff);
+    return writer_.compute_beside(name, cost, after);
   }
 
   void write(const Collective& collective, const std::string& name) {
@@ -243,6 +249,7 @@ class StageBuilder {
   }
 
   void run(const StageUnit& unit, std::size_t number) {
+    const ProgramWriter::Within pass(writer_, {unit.pass, unit.layer == nullptr ? -1 : unit.layer->number});
     if (unit.lane > 0) enter(unit);
     if (unit.first) begin(unit);
     for (const NodeId node : gathers_.take(number)) writer_.join(node);
@@ -324,6 +331,7 @@ class StageBuilder {
     if (unit.lane == 0 && writer_.size() > pass_.start)
       book(pass_memory(request_.chunks[unit.pass.chunk], unit.pass), pass_.number);
     if (exchanges_alone(unit)) messages_.send({&unit.pass, 1});
+    const ProgramWriter::Within beside(writer_, PassRole::kBeside);
     if (exchanges_in(unit.pass, training_) && (parallel_.zero >= 2 || flushes_chunks())) gradients_.flush();
   }
 

@@ -12,6 +12,7 @@
 #include "workload/graph/execution_graph.h"
 #include "workload/graph/node_labels.h"
 #include "workload/training/layers/layer_program.h"
+#include "workload/training/program/pass_marks.h"
 #include "workload/training/spec/training_spec.h"
 
 namespace orrery::workload {
@@ -50,6 +51,7 @@ struct StageProgram {
   std::vector<NodeId> iteration_starts;    // as in a Job
   std::uint32_t initial_nodes = 0;         // likewise
   std::vector<WeightUpdate> updates;       // of weights that others may have updated meanwhile
+  ProgramMarks marks;
 };
 
 // A layer of a stage. Layers that are alike share the pricing.

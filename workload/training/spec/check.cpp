@@ -142,8 +142,8 @@ class Check {
     error(key,
           fmt::format("the job has {} ranks ({}), the cluster {} device{}", static_cast<std::int64_t>(ranks), degrees,
                       devices_, devices_ == 1 ? "" : "s"),
-          fmt::format("take a cluster of {} devices (raise `nodes`){}", static_cast<std::int64_t>(ranks),
-                      fewer_replicas()));
+          fmt::format("take a cluster of {} devices (raise `nodes`, or a `size` of its `dims`){}",
+                      static_cast<std::int64_t>(ranks), fewer_replicas()));
     return true;
   }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/price.h"
 #include "core/config/quantity_text.h"
 #include "core/suggest.h"
 #include "workload/training/spec/schedule_config.h"
@@ -384,14 +385,20 @@ void read_steps(Section& section, TrainingSpec& training) {
       "tokens", training.tokens,
       "number of tokens (samples where the model has none) of the whole training run: how long it takes is said "
       "too. Example: `300e9`");
-  section.takes("price", training.price,
-                "with `tokens`: price of a device for an hour, in any currency: what the run costs is said too");
+  training.price =
+      read_price(section, "price", PriceOf::kHour,
+                 "with `tokens`: price of a device for an hour, in any currency: what the run costs is said "
+                 "too. Example: `$2.50`");
   if (training.price && !training.tokens)
     section.error("price", "'price' is of a whole training run", "say by 'tokens' how long that is, such as 300e9");
 }
 
 // Defaults of the software that the job has no use for.
 void find_idle_defaults(Section& workload, const TrainingSpec& training) {
+  for (const std::string_view key : {"gradients", "overlap.gradients", "overlap.bucket"})
+    if (workload.given(key))
+      workload.overruled(fmt::format("software.{}", key), fmt::format("{}.{}", workload.path(), key),
+                         workload.where_below(key));
   for (const std::string_view key : {"zero", "sequence"})
     if (const std::string by = fmt::format("parallel.{}", key); workload.given(by))
       workload.overruled(fmt::format("software.{}", key), fmt::format("{}.{}", workload.path(), by),

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "experiment/files/file_kinds.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "experiment/files/foreign_files.h"
+#include "experiment/recorded_run.h"
+#include "workload/traces/files.h"
+
+namespace orrery::experiment {
+namespace {
+
+// A table of published measurements: it has the key `table` and one of `keys`; the first kind that fits holds.
+struct TableKind {
+  std::array<std::string_view, 3> keys;
+  std::string_view holds;
+  std::string_view section;  // of `orrery validate`, and of configs/validation
+};
+
+constexpr std::array<TableKind, 5> kTables = {{
+    {{"layers", "products", "kernels"}, "measured operators", "compute"},
+    {{"traces"}, "recorded traces", "traces"},
+    {{"exchanges"}, "measured dispatches", "experts"},
+    {{"figure", "experiment"}, "measured training jobs", "training"},
+    {{"rows"}, "measured collectives", "nccl"},
+}};
+
+// A part of an experiment, by the keys that tell.
+struct PartKeys {
+  std::string_view kind;
+  std::array<std::string_view, 6> keys;
+};
+
+// The first kind with one of its keys is it; what has none of them is an experiment, too.
+constexpr std::array<std::string_view, 4> kExperimentKeys = {"workload", "jobs", "cluster", "collectives"};
+constexpr std::array<PartKeys, 11> kParts = {{
+    {"cluster", {"dims", "node", "scale_out"}},
+    {"node", {"devices", "nics", "fabric"}},
+    {"device", {"peak", "memory", "streaming_multiprocessors"}},
+    {"library", {"ll_cap", "hop", "chunk"}},
+    {"model", {"hidden", "tables", "convolutions", "recurrent", "evoformer", "model_type"}},
+    {"optimizer", {"moments", "masters"}},
+    {"recipe", {"operand", "copies", "products_in_bf16"}},
+    {"software", {"rates", "attention", "optimizer"}},
+    {"dispatch library", {"exchange", "processor_rate"}},
+    {"network", {"kind", "stack"}},
+    {"link", {"bandwidth", "efficiency"}},
+}};
+
+bool has_one_of(const ConfigValue& root, std::span<const std::string_view> keys) {
+  return std::ranges::any_of(keys, [&](std::string_view key) { return !key.empty() && root.find(key) != nullptr; });
+}
+
+const TableKind* table_kind(const ConfigValue& root) {
+  const auto has = [&root](std::string_view key) { return !key.empty() && root.find(key) != nullptr; };
+  if (!has("table")) return nullptr;
+  const auto found =
+      std::ranges::find_if(kTables, [&](const TableKind& table) { return std::ranges::any_of(table.keys, has); });
+  return found == kTables.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+FileKind file_kind(const ConfigValue& root) {
+  if (table_kind(root) != nullptr) return FileKind::kMeasurements;
+  const auto has = [&root](std::string_view key) { return root.find(key) != nullptr; };
+  if (has("table") || is_document(root)) return FileKind::kOther;
+  if (has("vary") || has("experiment")) return FileKind::kSweep;
+  return astra_sim_file(root).empty() ? FileKind::kOther : FileKind::kAstraSim;
+}
+
+FileKind file_kind(const std::string& file, const ConfigFiles& files) {
+  return is_result(file, files) ? FileKind::kOther : file_kind(files.peek(file));
+}
+
+std::string_view measurements_of(const std::string& file, const ConfigFiles& files) {
+  const bool is_table = file_kind(file, files) == FileKind::kMeasurements;
+  return is_table ? table_kind(files.peek(file))->section : std::string_view();
+}
+
+bool is_experiment(const ConfigValue& root) { return has_one_of(root, kExperimentKeys); }
+
+std::string_view part_kind(const ConfigValue& root) {
+  if (is_experiment(root)) return {};
+  const auto found = std::ranges::find_if(kParts, [&](const PartKeys& part) { return has_one_of(root, part.keys); });
+  return found == kParts.end() ? std::string_view() : found->kind;
+}
+
+std::string_view astra_sim_file(const ConfigValue& root) {
+  const auto has = [&](std::string_view key) { return root.find(key) != nullptr; };
+  if (has("npus_count") && has("topology")) return "network";
+  if (has("memory-type")) return "remote memory";
+  const bool names_algorithms = std::ranges::any_of(root.entries, [](const ConfigEntry& entry) {
+    return entry.key.ends_with("-implementation") || entry.key.ends_with("-implementation-custom");
+  });
+  return names_algorithms || has("preferred-dataset-splits") ? "system" : "";
+}
+
+void refuse_other_than_sweeps(const std::string& file, const ConfigFiles& files) {
+  refuse_foreign_file(file, "a sweep");
+  const ConfigValue root = files.peek(file);
+  if (is_document(root)) {
+    const std::string schema = printable(root.find("schema")->value.scalar, 40);
+    throw InputError({file}, fmt::format("is a document '{}', not a sweep", schema),
+                     "a sweep has an experiment below `experiment` and axes in `vary`: docs/sweeps.md");
+  }
+  if (root.find("vary") == nullptr && root.find("experiment") == nullptr && is_experiment(root))
+    throw InputError({file}, "this is an experiment, not a sweep",
+                     fmt::format("orrery run {0} simulates it; a sweep says `experiment: {0}` and which keys `vary`: "
+                                 "docs/sweeps.md",
+                                 printable(file)));
+}
+
+void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
+  refuse_foreign_file(file, "an experiment");
+  if (is_profile_file(file)) return;
+  const ConfigValue root = files.peek(file);
+  const FileKind kind = file_kind(file, files);
+  if (kind == FileKind::kSweep)
+    throw InputError({file}, "this is a sweep of experiments, not one experiment", "orrery sweep " + printable(file));
+  if (kind == FileKind::kAstraSim)
+    throw InputError(
+        {file}, fmt::format("this is ASTRA-sim's {} file, not an experiment", astra_sim_file(root)),
+        "orrery astra-sim runs ASTRA-sim's files as they are; with --convert FILE it writes an experiment");
+  if (kind != FileKind::kOther) {
+    const TableKind& table = *table_kind(root);
+    throw InputError({file}, fmt::format("this is a table of {}, not an experiment", table.holds),
+                     fmt::format("orrery check reads it; orrery validate {} scores the tables of configs/validation/{}",
+                                 table.section, table.section));
+  }
+  if (const std::string_view part = part_kind(root); !part.empty() && !is_document(root))
+    throw InputError(
+        {file}, fmt::format("this is a {}, not an experiment", part),
+        fmt::format("an experiment has a cluster and a workload, and names such files in their keys; orrery "
+                    "check {} reads it",
+                    printable(file)));
+  const std::optional<std::string> prefix = workload::prefix_of_trace(file);
+  if (prefix && workload::is_file(file))
+    throw InputError(
+        {file}, "this is a Chakra trace of one rank, not an experiment",
+        fmt::format("write an experiment with workload: {{chakra: {{prefix: {0}}}}}, or see what is in the "
+                    "traces with `orrery workload inspect {0}`",
+                    printable(*prefix)));
+}
+
+}  // namespace orrery::experiment
