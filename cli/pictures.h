@@ -23,7 +23,7 @@ void add_pictures(CLI::App& command, PictureOptions& options, const std::string&
 
 // Adds --width of the picture that the option `of` writes.
 void add_width(CLI::App& command, std::string& width, CLI::Option* of, const std::string& shown_default);
-// What --width says; InputError where it says nothing. `width` must not be empty.
+// Reads the text of --width, which must not be empty; InputError where it is no width.
 report::PictureLook look_of_width(const std::string& width);
 
 // Before the work: InputError where a file cannot be written, is one of `outputs`, or the width is none.

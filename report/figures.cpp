@@ -450,7 +450,7 @@ std::span<const Figure> figures() { return kFigures; }
 
 std::string_view Figure::needed() const {
   if (!needs.empty()) return needs;
-  // By FigureGroup.
+  // Conditions under which a job has the figures of a group, by FigureGroup.
   constexpr std::array<std::string_view, 8> kNeeded = {
       "this job has none",
       "a job that trains a model has it: workload: {model: NAME, ...}",

@@ -22,9 +22,9 @@ struct CustomUse {
   bool computes = false;                                  // schedules have computations that take time
 };
 
-// By operation. InputError where an experiment cannot say the same: where some calls of an operation run a custom
-// schedule and others do not, where groups of one size run different ones, and where there are graphs of more ranks
-// than call.
+// Finds the custom schedules that calls run, by operation. InputError where an experiment cannot say the same: where
+// some calls of an operation run a custom schedule and others do not, where groups of one size run different ones, and
+// where there are graphs of more ranks than call.
 std::map<CommKind, CustomUse> custom_uses(const Inputs& inputs, const Job& job);
 
 // The same operation in Orrery's own words.

@@ -88,7 +88,7 @@ void write_experiment(const std::string& file, const astra::Inputs& inputs, cons
   const auto beside = [&](const std::string& path) {
     return std::filesystem::proximate(std::filesystem::absolute(path), folder).string();
   };
-  // With a folder in it, as the name of an algorithm's file has to have.
+  // Puts a folder before a bare name, since the name of an algorithm's file has to have one.
   const auto schedule = [&](const std::string& path) {
     const std::string name = beside(path);
     return name.find('/') == std::string::npos ? "./" + name : name;

@@ -35,7 +35,7 @@ void unite(std::vector<Interval>& intervals) {
   intervals.resize(kept);
 }
 
-// Of intervals that are apart.
+// Sums the lengths of intervals that do not overlap.
 Duration length_of(std::span<const Interval> intervals) {
   Duration length{};
   for (const auto& [start, end] : intervals) length += end - start;

@@ -25,7 +25,7 @@ std::string schedule_text(const Passes& passes);
 // Half of a stage's row in which a pass is drawn.
 enum class Lane : std::uint8_t { kWhole, kUpper, kLower };
 
-// By pass: halves of those that run beside another, forward passes above.
+// Lists the lane of each pass: a half where it runs beside another, forward passes above, else the whole row.
 std::vector<Lane> lanes_of(const RankPasses& rank);
 
 }  // namespace orrery::report
