@@ -13,9 +13,9 @@
 namespace orrery::bench {
 namespace {
 
-struct Count final : workload::ChakraVisitor {
+struct Count final : workload::NodeViewVisitor {
   std::uint64_t nodes = 0;
-  void node(const chakra::Node& /*node*/, workload::ChakraPosition /*position*/) override { ++nodes; }
+  void view(const workload::NodeView& /*node*/, workload::ChakraPosition /*position*/) override { ++nodes; }
 };
 
 }  // namespace
@@ -30,7 +30,7 @@ void measure_reading(const std::vector<std::string>& files) {
   }
   Count count;
   const double decode = best_seconds(3, [&] {
-    count = {};
+    count.nodes = 0;
     for (std::size_t i = 0; i < files.size(); ++i) workload::read_chakra(files[i], contents[i], count);
   });
   std::size_t memory = 0;
@@ -43,10 +43,10 @@ void measure_reading(const std::vector<std::string>& files) {
   });
   const double megabytes = static_cast<double>(bytes) * 1e-6;
   fmt::print(
-      "reading {} files, {:.1f} MB, {} nodes: decoding {:.0f} MB/s, to a compact graph {:.0f} MB/s, {:.1f} bytes of "
-      "memory a node\n",
+      "reading {} files, {:.1f} MB, {} nodes: decoding {:.0f} MB/s, to a compact graph {:.0f} MB/s, {:.0f} ns and "
+      "{:.1f} bytes of memory a node\n",
       files.size(), megabytes, count.nodes, megabytes / decode, megabytes / load,
-      static_cast<double>(memory) / static_cast<double>(count.nodes));
+      load * 1e9 / static_cast<double>(count.nodes), static_cast<double>(memory) / static_cast<double>(count.nodes));
 }
 
 }  // namespace orrery::bench

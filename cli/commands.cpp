@@ -31,10 +31,16 @@ bool has_all() { return own_commands().size() >= kCommands.size(); }
 
 }  // namespace
 
-void add_commands(CLI::App& app, Session& session) {
+void add_commands(CLI::App& app, Session& session, std::span<char* const> words) {
+  const auto is_named = [&](const CommandAbout& command) {
+    return std::ranges::any_of(words, [&](std::string_view word) { return word == command.name; });
+  };
+  const bool asks_for_all = std::ranges::any_of(
+      words, [](std::string_view word) { return std::ranges::find(kWholeLine, word) != kWholeLine.end(); });
+  const bool any_is_named = !asks_for_all && std::ranges::any_of(kCommands, is_named);
   for (const CommandAbout& command : kCommands) {
     const auto own = std::ranges::find(own_commands(), command.name, &OwnCommand::name);
-    if (own != own_commands().end())
+    if (own != own_commands().end() && (is_named(command) || !any_is_named))
       own->add(app, session);
     else
       app.add_subcommand(std::string(command.name), std::string(command.about));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The commands, in the order of the help. Two programs share the command line: `orrery` has the commands that simulate an
-// experiment and compare several, and takes half the time to build; it hands all others over to `orrery-study` beside it,
-// which has every command.
+// The commands, in the order of the help. Two programs share the command line: `orrery` has the commands that simulate
+// an experiment and compare several, and takes half the time to build; it hands all others over to `orrery-study`
+// beside it, which has every command.
 #pragma once
 
 #include <array>
@@ -39,11 +39,12 @@ inline constexpr std::array<CommandAbout, 15> kCommands = {{
     {"validate", "Compare predicted times with published measurements: the error of each table"},
 }};
 
-// Adds all commands: those of this program, and of the others what the help says.
-void add_commands(CLI::App& app, Session& session);
+// Adds the commands that `words`, a command line, names, where it names some: that is quicker than to add all. Of the
+// others, and of those of the other program, what the help says.
+void add_commands(CLI::App& app, Session& session, std::span<char* const> words);
 
-// The command of a command line if another program has it: its first word, or "run --seeds". The parser is not asked, for
-// it does not know the options of the other program.
+// The command of a command line if another program has it: its first word, or "run --seeds". The parser is not asked,
+// for it does not know the options of the other program.
 std::optional<std::string_view> command_of_another_program(std::span<char* const> words);
 
 // Becomes the other program, with the same words. InputError where that is not beside this one.

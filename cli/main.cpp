@@ -58,20 +58,26 @@ constexpr const char* kFooter =
     "The environment variable ORRERY_CONFIGS names a configuration folder to use in place of the shipped one.\n"
     "The result goes to standard output, everything else to standard error.";
 
+struct ShippedFiles {
+  std::filesystem::path folder;
+  std::filesystem::path parsed{};  // its files, parsed when the program was built
+};
+
 // The shipped configurations: where the environment says, or where the build or the installation put them.
 // Empty where there are none, and why in `problem`.
-std::filesystem::path configs_folder(std::optional<orrery::InputError>& problem) {
+ShippedFiles shipped_files(std::optional<orrery::InputError>& problem) {
   std::error_code code;
   if (const char* folder = std::getenv("ORRERY_CONFIGS"); folder != nullptr && *folder != '\0') {
-    if (std::filesystem::is_directory(std::filesystem::path(folder) / "devices", code)) return folder;
+    if (std::filesystem::is_directory(std::filesystem::path(folder) / "devices", code)) return {folder};
     problem.emplace(orrery::Location{folder}, "is not a folder of configurations: it has no folder 'devices'",
                     "the environment variable ORRERY_CONFIGS names it");
     return {};
   }
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", code);
   for (const char* place : {"configs", ORRERY_INSTALLED_CONFIGS}) {
-    const std::filesystem::path folder = std::filesystem::canonical(program.parent_path() / place, code);
-    if (!code && std::filesystem::is_directory(folder / "devices", code)) return folder;
+    const std::filesystem::path here = program.parent_path() / place;
+    const std::filesystem::path folder = std::filesystem::canonical(here, code);
+    if (!code && std::filesystem::is_directory(folder / "devices", code)) return {folder, here.string() + ".parsed"};
   }
   problem.emplace(orrery::Location{program.string()}, "finds no configurations beside itself",
                   "name their folder in the environment variable ORRERY_CONFIGS");
@@ -103,6 +109,11 @@ std::string version_text() {
   return fmt::format("orrery {} (commit {})", orrery::kVersion, orrery::cli::kCommit);
 }
 
+// True of a command that stands in the help only.
+bool is_name_only(const CLI::App& command) {
+  return command.get_options().size() <= 1 && command.get_subcommands([](const CLI::App*) { return true; }).empty();
+}
+
 // Set on every command, so that they stand anywhere on the command line.
 void add_general_options(CLI::App& app) {
   using orrery::cli::Verbosity;
@@ -114,7 +125,8 @@ void add_general_options(CLI::App& app) {
   app.set_help_flag("-h,--help", "Print this help");
   add("-v,--verbose", Verbosity::kVerbose, "Log progress to standard error");
   add("-q,--quiet", Verbosity::kQuiet, "Log errors only");
-  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) add_general_options(*command);
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (!is_name_only(*command)) add_general_options(*command);
 }
 
 // The first word that no command takes, the command that did not take it, and the next such word.
@@ -196,12 +208,13 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
   std::optional<orrery::InputError> no_configs;
-  orrery::cli::Session session(configs_folder(no_configs));
+  const ShippedFiles shipped = shipped_files(no_configs);
+  orrery::cli::Session session(shipped.folder, shipped.parsed);
   // ASTRA-sim's files need none.
   app.parse_complete_callback([&] {
     if (no_configs && !app.got_subcommand("astra-sim")) throw *no_configs;
   });
-  orrery::cli::add_commands(app, session);
+  orrery::cli::add_commands(app, session, {argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)});
   add_general_options(app);
   refuse_no_values(app);
   try {

@@ -125,6 +125,7 @@ struct Outputs {
   std::string html{};  // a file; empty: nowhere
 
   bool wants_page() const { return !html.empty(); }
+  bool wants_document() const { return !json.empty() || !out.empty() || wants_page(); }
 
   // Before the work: InputError if it is plain already that something cannot be written, or would be written over what
   // is read (core/files/input_files.h). Makes the folder, which will hold `files` and the answer.

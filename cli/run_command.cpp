@@ -31,7 +31,7 @@
 #include "experiment/recorded_run.h"
 #include "experiment/runs/run.h"
 #include "report/critical_path.h"
-#include "report/fold_check.h"
+#include "report/operations/fold_check.h"
 #include "study/compare/compare.h"
 #include "study/interval/interval.h"
 #include "study/interval/kinds.h"
@@ -96,6 +96,11 @@ void take_over(const experiment::RecordedRun& recorded, RunOptions& options, Ses
                  printable(recorded.version), printable(recorded.source.commit), kVersion, kCommit);
 }
 
+// True if a document or a page will say which files were read.
+bool needs_inputs(const RunOptions& options, const Outputs& outputs) {
+  return !outputs.json.empty() || !outputs.out.empty() || outputs.wants_page() || !options.figures.empty();
+}
+
 report::ResultSource source_of(const experiment::RunRequest& request,
                                const std::optional<experiment::RecordedRun>& recorded, const RunOptions& options,
                                const Session& session, Diagnostics& diagnostics) {
@@ -107,7 +112,7 @@ report::ResultSource source_of(const experiment::RunRequest& request,
                               std::filesystem::current_path(code).string(),
                               {}};
   if (recorded) return experiment::source_of(*recorded, source, diagnostics);
-  source.inputs = named_inputs(session.files);
+  if (needs_inputs(options, session.outputs)) source.inputs = named_inputs(session.files);
   return source;
 }
 

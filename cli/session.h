@@ -25,7 +25,7 @@ namespace orrery::cli {
 
 // Outlives the parser, which puts here what it reads.
 struct Session {
-  explicit Session(std::filesystem::path shipped) : files(std::move(shipped)) {}
+  Session(std::filesystem::path shipped, const std::filesystem::path& parsed) : files(std::move(shipped), parsed) {}
 
   ConfigFiles files;
   int exit_code = kDone;

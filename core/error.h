@@ -20,6 +20,8 @@ struct Location {
   std::string file;
   int line = 0;
   int column = 0;
+
+  bool operator==(const Location&) const = default;
 };
 
 // "path:line:col"; control characters of the path are escaped.

@@ -22,6 +22,8 @@
 
 namespace orrery::experiment {
 
+class JobCache;  // experiment/job_cache.h
+
 enum class PlacementKind : std::uint8_t { kPacked, kDense, kStrided, kRandom, kList, kOfNodes };
 
 // Placement: the device that each rank runs on.
@@ -51,6 +53,7 @@ struct Experiment {
       nccl;                            // what the options of the simulation refer to; null with another library
   std::vector<IdleKey> idle_keys{};    // that change nothing here, and why
   const ConfigFiles* files = nullptr;  // that its names were looked up in, and that outlive it
+  JobCache* made_jobs = nullptr;       // shared with other experiments, and outlives it; null: none are
 
   const system::DeviceSpec& device_of(DeviceId device) const { return devices[fabric.type_of(device)]; }
   MachineKind machine_kind() const { return common_machine(machine_kinds); }

@@ -11,6 +11,7 @@
 
 #include "core/config/quantity_text.h"
 #include "core/files/read_file.h"
+#include "experiment/job_cache.h"
 #include "report/result.h"
 #include "system/devices/operator_model.h"
 #include "system/plans/involved_dimensions.h"
@@ -105,7 +106,8 @@ UnplacedJob load(const Experiment& experiment, const WorkloadSource& source, Dia
     training.offload.host = device.host;
     Duration& launch = training.software.host.launch;
     launch = Duration(std::llround(static_cast<double>(launch.count()) * device.host_launch));
-    job.of_types.push_back(workload::generate_job(training, times, loops));
+    job.of_types.push_back(experiment.made_jobs == nullptr ? workload::generate_job(training, times, loops)
+                                                           : *experiment.made_jobs->get(training, times, loops));
   }
   return job;
 }
@@ -270,15 +272,15 @@ std::vector<report::RooflineFigures> roofline_figures(const Experiment& experime
                                                       std::span<const system::ComputeOptions> compute) {
   const auto is_used = [&](std::uint32_t number) {
     const workload::ExecutionGraph& graph = whole.job.graphs[number];
-    for (std::uint32_t i = 0; i < graph.size(); ++i)
-      if (system::is_by_roofline(graph, NodeId(i), compute[number])) return true;
+    for (std::uint32_t i = 0; i < graph.amount_numbers(); ++i)
+      if (system::is_by_roofline(graph, graph.first_node(i), compute[number])) return true;
     return false;
   };
   std::vector<bool> used;
   for (std::uint32_t i = 0; i < whole.job.graphs.size(); ++i) used.push_back(is_used(i));
   std::set<std::pair<std::string, system::RooflineShares>> all;
   for (std::size_t rank = 0; rank < whole.job.ranks.size(); ++rank) {
-    const std::uint32_t graph = whole.job.ranks[rank].graph;
+    const std::uint32_t graph = whole.job.ranks.graph(rank);
     if (!used[graph]) continue;
     const system::DeviceSpec& device = experiment.device_of(whole.placement[rank]);
     all.emplace(device.name, system::roofline_shares(device, compute[graph]));

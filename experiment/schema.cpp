@@ -15,7 +15,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config/quantity_text.h"
-#include "core/config/quantity_units.h"
 
 namespace orrery::experiment {
 namespace {

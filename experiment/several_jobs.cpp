@@ -100,7 +100,7 @@ struct Alone {
 Alone simulate_alone(const Experiment& experiment, const JobSource& source, const ExperimentJob& job,
                      const system::SimulationOptions& options, const system::SimulationProgress& progress) {
   const workload::Matching matching = workload::match(job.job);
-  report::OperationLog log(job.job.ranks.size());
+  report::OperationLog log(job.job.ranks.size(), report::initial_nodes(job.job));
   system::Simulation simulation({job.job, matching, experiment.fabric, experiment.devices, job.placement}, options,
                                 network_of(experiment), log);
   const system::SimulationTotals totals = simulation.run(progress);
@@ -141,7 +141,7 @@ system::SimulationOptions simulation_options(const Experiment& experiment, std::
 
 report::TrainingFigures figures_of(const Experiment& experiment, const WorkloadSource& workload,
                                    const ExperimentJob& job, Duration iterations,
-                                   const system::SimulationTotals& totals, const report::OperationLog& log) {
+                                   const system::SimulationTotals& totals, const report::OperationLog* log) {
   const workload::TrainingSpec& training = *workload.training;
   const report::DevicesInUse devices = devices_in_use(experiment, job, workload.compute.precision);
   report::TrainingFigures figures = report::training_figures(*job.training, devices, iterations);
@@ -151,16 +151,18 @@ report::TrainingFigures figures_of(const Experiment& experiment, const WorkloadS
       std::ranges::any_of(experiment.devices, [](const auto& device) { return !device.measured.empty(); });
   if (figures.has_measured_kernels)
     figures.job += fmt::format(", {} of its kernels' time by measured kernels", percent(measured_share(figures), 0));
-  figures.bubble = report::bubble_figures({job.job, job.first_rank, *job.training, 0, log, totals.acting});
-  figures.ages = report::weight_ages(*job.training, totals, log);
+  if (log != nullptr) {
+    figures.bubble = report::bubble_figures({job.job, job.first_rank, *job.training, 0, *log, totals.acting});
+    figures.ages = report::weight_ages(*job.training, totals, *log);
+  }
   figures.run = report::training_run(training, *job.training, static_cast<std::size_t>(training.parallel.ranks()),
                                      devices.power, iterations / job.training->iterations);
   return figures;
 }
 
 void add_jobs(const Experiment& experiment, std::span<const ExperimentJob> jobs, const workload::Job& whole,
-              const system::SimulationTotals& totals, const report::OperationLog& log, report::Result& result,
-              const system::SimulationProgress& progress) {
+              const system::SimulationTotals& totals, const report::OperationLog& log, bool has_passes,
+              report::Result& result, const system::SimulationProgress& progress) {
   const system::SimulationOptions options = simulation_options(experiment, jobs);
   std::vector<std::vector<network::LinkUsage>> usage;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -175,7 +177,7 @@ void add_jobs(const Experiment& experiment, std::span<const ExperimentJob> jobs,
     const Duration iterations = time_of(source.start, initial, figures.finish);
     if (job.training) {
       figures.iterations = job.training->iterations;
-      figures.training = figures_of(experiment, source.workload, job, iterations, totals, log);
+      figures.training = figures_of(experiment, source.workload, job, iterations, totals, has_passes ? &log : nullptr);
     }
     figures.alone = alone.iterations / figures.iterations;
     figures.together = iterations / figures.iterations;

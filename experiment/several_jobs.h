@@ -16,15 +16,15 @@ namespace orrery::experiment {
 system::SimulationOptions simulation_options(const Experiment& experiment, std::span<const ExperimentJob> jobs);
 
 // Figures of a training job from the time that all of its iterations took. `totals` and `log` may be of several jobs,
-// among whose ranks those of `job` are.
+// among whose ranks those of `job` are. `log` is null where nobody asks for bubbles and ages of weights.
 report::TrainingFigures figures_of(const Experiment& experiment, const WorkloadSource& workload,
                                    const ExperimentJob& job, Duration iterations,
-                                   const system::SimulationTotals& totals, const report::OperationLog& log);
+                                   const system::SimulationTotals& totals, const report::OperationLog* log);
 
 // Simulates each of the jobs alone, and adds to the result what they do to one another. `totals` and `log` are of
-// `whole`, all of them.
+// `whole`, all of them; without `has_passes` no bubbles and ages of weights are added.
 void add_jobs(const Experiment& experiment, std::span<const ExperimentJob> jobs, const workload::Job& whole,
-              const system::SimulationTotals& totals, const report::OperationLog& log, report::Result& result,
-              const system::SimulationProgress& progress);
+              const system::SimulationTotals& totals, const report::OperationLog& log, bool has_passes,
+              report::Result& result, const system::SimulationProgress& progress);
 
 }  // namespace orrery::experiment

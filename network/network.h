@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -132,6 +133,12 @@ class Network {
   // The same of a group_path() and groups. False, and nothing is counted, if they do not have each link once.
   virtual bool count_groups(PathId path, std::uint64_t groups);
 
+  // Time from its start to its release of a group whose links carry nothing else meanwhile; nothing if it does not have
+  // each link once, or these may change.
+  virtual std::optional<Duration> time_alone(PathId group);
+  std::span<const LinkId> links(PathId path) { return paths_.links(path); }
+  Duration latency(PathId path) const { return paths_[path].latency; }
+
   // Classes of messages and links have come apart (MessageRecipient::parts_of), which so far did the same: each part
   // goes on as the whole would have. Events of messages are Engine::split_pending()'s to split.
   virtual void split(std::span<const LinkSplit> links) = 0;
@@ -140,7 +147,13 @@ class Network {
   virtual void settle() = 0;
 
   // Usage of each link by all messages started so far, by LinkId.
-  virtual std::vector<LinkUsage> link_usage() const = 0;
+  virtual PagedArray<LinkUsage> usage() const = 0;
+  // The same, written out.
+  std::vector<LinkUsage> link_usage() const {
+    std::vector<LinkUsage> all(fabric_.link_count());
+    usage().for_each_own([&](std::size_t link, const LinkUsage& of) { all[link] = of; });
+    return all;
+  }
 
  protected:
   // Both outlive it.

@@ -56,37 +56,37 @@ Duration PathTable::send(PathId id, Bytes bytes, std::int64_t messages) {
   return traffic.transfer;
 }
 
-void PathTable::add_sent(std::vector<LinkUsage>& usage) const {
+void PathTable::add_sent(PagedArray<LinkUsage>& usage) const {
   std::vector<LinkId> route;
   for (const Entry& entry : entries_) {
     if (entry.traffic.sent == Bytes(0) || entry.kind != Kind::kPair) continue;
     fabric_.route(entry.path.from, entry.path.to, route);
     for (const LinkId link : route) {
-      Bytes& sent = usage[index_of(link)].bytes;
+      Bytes& sent = usage.own(index_of(link)).bytes;
       sent = saturating_add(sent, entry.traffic.sent);
     }
   }
   for (const auto& [path, shares] : shares_)
     for (const LinkShare& share : shares) {
-      Bytes& sent = usage[index_of(share.link)].bytes;
+      Bytes& sent = usage.own(index_of(share.link)).bytes;
       sent = saturating_multiply_add(sent, entries_[static_cast<std::size_t>(path)].traffic.sent,
                                      static_cast<std::int64_t>(share.weight()));
     }
   for (const Group& group : groups_)
     for (const auto& [load, transfer] : group.loads) {
-      Bytes& sent = usage[index_of(load.link)].bytes;
+      Bytes& sent = usage.own(index_of(load.link)).bytes;
       sent = saturating_multiply_add(sent, load.bytes, group.sent * load.copies);
     }
-  for (std::size_t link = 0; link < before_split_.size(); ++link)
-    usage[link].bytes = saturating_add(usage[link].bytes, before_split_[link]);
+  before_split_.for_each_own([&](std::size_t link, Bytes sent) {
+    if (sent > Bytes(0)) usage.own(link).bytes = saturating_add(usage.own(link).bytes, sent);
+  });
 }
 
 void PathTable::split(std::span<const LinkSplit> links) {
   if (links.empty()) return;
-  std::vector<LinkUsage> usage(fabric_.link_count());
+  PagedArray<LinkUsage> usage(fabric_.link_count());
   add_sent(usage);
-  before_split_.resize(fabric_.link_count());
-  for (const LinkSplit& split : links) before_split_[index_of(split.link)] = usage[index_of(split.parent)].bytes;
+  for (const LinkSplit& split : links) before_split_.own(index_of(split.link)) = usage.at(index_of(split.parent)).bytes;
 }
 
 PathId PathTable::add_class(std::span<const LinkShare> shares, Duration latency) {

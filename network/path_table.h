@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/paged_array.h"
 #include "core/units.h"
 #include "network/fabric/fabric.h"
 
@@ -71,7 +72,7 @@ struct Path {
 
 class PathTable {
  public:
-  explicit PathTable(const Fabric& fabric) : fabric_(fabric) {}
+  explicit PathTable(const Fabric& fabric) : fabric_(fabric), before_split_(fabric.link_count()) {}
 
   PathId intern(DeviceId from, DeviceId to);
   // A path of its own for a class of messages: `shares` is what all of them take of one link of each class.
@@ -109,7 +110,7 @@ class PathTable {
   // Splits links: `link` inherits what `parent` has carried so far.
   void split(std::span<const LinkSplit> links);
   // Adds all that was sent to the links that it crossed.
-  void add_sent(std::vector<LinkUsage>& usage) const;
+  void add_sent(PagedArray<LinkUsage>& usage) const;
 
  private:
   struct Traffic {
@@ -151,8 +152,8 @@ class PathTable {
   std::vector<LinkId> stored_;
   std::map<PathId, std::vector<LinkShare>> shares_;  // of classes
   std::vector<Group> groups_;
-  std::vector<Bytes> before_split_;  // by link; empty before the first
-  std::vector<LinkId> route_;        // scratch
+  PagedArray<Bytes> before_split_;  // by link
+  std::vector<LinkId> route_;       // scratch
 };
 
 }  // namespace orrery::network

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "core/assert.h"
+#include "report/path_sums.h"
 #include "report/rank_history.h"
 #include "workload/matching/matching.h"
 
@@ -55,8 +57,9 @@ class Walk {
 
   CriticalPath run() {
     start();
-    while (operation_ != nullptr) step();
-    ranks_[rank_].late += now_ - Time{};
+    while (operation_ != nullptr)
+      if (!go_through_stretch()) step();
+    sums_->ranks[rank_].late += now_ - Time{};
     book(rank_, "before the first operation", now_ - Time{}, nullptr);
     add_piece({}, now_ - Time{});
     return result();
@@ -71,8 +74,13 @@ class Walk {
     latest_ = known.get();
     return *known;
   }
+  std::span<const Time> starts_of(RankId rank, std::uint32_t slot) {
+    const auto [known, is_new] = call_starts_.try_emplace({rank, slot});
+    if (is_new) known->second = call_starts(job_, log_, rank, slot);
+    return known->second;
+  }
   const Predecessors& predecessors(RankId rank) {
-    const std::uint32_t graph = job_.ranks[index_of(rank)].graph;
+    const std::uint32_t graph = job_.ranks.graph(index_of(rank));
     std::unique_ptr<Predecessors>& known = predecessors_[graph];
     if (!known) known = std::make_unique<Predecessors>(job_.graphs[graph]);
     return *known;
@@ -103,6 +111,41 @@ class Walk {
     rank_ = acting(likeness_.choose(last));
     now_ = result_.finish;
     operation_ = released_by(nullptr);
+  }
+
+  // Goes on to where the path leaves a stretch that its rank goes through again, and books what is on the way there,
+  // which is the same each time; false if the operation does not begin such a way. Until it leaves, each operation
+  // waited for one before it in the stretch, and for nothing else.
+  bool go_through_stretch() {
+    RankHistory& past = history(rank_);
+    const RepeatedStretch* stretch = past.stretch_of(*operation_);
+    if (stretch == nullptr || operation_->end != now_) return false;
+    const std::uint32_t from = operation_->number - stretch->number;
+    const auto [known, is_new] = ways_.try_emplace({rank_, stretch->kind, from});
+    Way& way = known->second;
+    if (is_new) {
+      sums_ = &way.sums;
+      while (is_released_within(*stretch)) step();
+      sums_ = &all_;
+      way.to = operation_->number - stretch->number;
+    } else {
+      operation_ = past.of_number(stretch->number + way.to);
+      now_ = operation_->end;
+    }
+    ++way.times;
+    return way.to != from;
+  }
+
+  // True if the operation is released by one of the same stretch, which it depends on.
+  bool is_released_within(const RepeatedStretch& stretch) {
+    const OperationRecord& operation = *operation_;
+    RankHistory& past = history(rank_);
+    if (operation.moving > operation.start) return false;
+    const auto ended = past.ended_at(operation.start, &operation);
+    const auto before = std::ranges::find_if(ended, [&](const OperationRecord& candidate) {
+      return candidate.number != operation.number && predecessors(rank_).has(operation, candidate);
+    });
+    return before != ended.end() && past.stretch_of(*before) == &stretch;
   }
 
   // Books the operation, and finds what it waited for.
@@ -152,7 +195,7 @@ class Walk {
   void book_launches(const OperationRecord& operation, Duration time) {
     book(rank_, "host", time, &operation);
     add_piece(of_program(PathPiece::Kind::kLaunch), time);
-    ranks_[rank_].launching += time;
+    sums_->ranks[rank_].launching += time;
     now_ -= time;
   }
 
@@ -175,30 +218,35 @@ class Walk {
     go_on(here, here.start);
   }
 
+  static std::size_t place_of(const OperationRecord& call, const ExecutionGraph& graph,
+                              std::span<const OperationRecord* const> calls) {
+    if (graph.stretches().empty()) return graph.call_index(call.node);
+    return static_cast<std::size_t>(std::ranges::lower_bound(calls, call.number, {}, &OperationRecord::number) -
+                                    calls.begin());
+  }
+
   // A member that came when the call began to move.
   std::optional<std::pair<RankId, const OperationRecord*>> last_member(GroupId group,
                                                                        const OperationRecord& operation) {
     const ExecutionGraph& graph = history(rank_).graph();
     const auto calls = history(rank_).calls(graph.communicator_slot(operation.node));
-    const auto place = std::ranges::find(calls, operation.number, &OperationRecord::number) - calls.begin();
+    const std::size_t place = place_of(operation, graph, calls);
     std::vector<RankId> last;
-    std::map<std::pair<RankId, std::uint32_t>, const OperationRecord*> asked;
+    std::set<std::pair<RankId, std::uint32_t>> asked;  // by rank that acts, and slot
+    std::map<RankId, std::uint32_t> slot_of_last;
     for (const RankId member : job_.communicators[index_of(group)].members) {
-      const std::vector<GroupId>& slots = job_.ranks[index_of(member)].communicators;
-      const auto slot = static_cast<std::uint32_t>(std::ranges::find(slots, group) - slots.begin());
-      if (slot == slots.size() || asked.contains({acting(member), slot})) continue;
-      const auto theirs = history(acting(member)).calls(slot);
-      if (static_cast<std::size_t>(place) >= theirs.size()) continue;
-      const OperationRecord* call = theirs[static_cast<std::size_t>(place)];
-      if (call->start == operation.moving) last.push_back(member);
-      asked.emplace(std::pair(acting(member), slot), call);
+      const std::uint32_t slot = job_.ranks.slot_of(index_of(member), group);
+      if (slot == job_.ranks.communicator_count(index_of(member)) || !asked.emplace(acting(member), slot).second)
+        continue;
+      const std::span<const Time> starts = starts_of(acting(member), slot);
+      if (place >= starts.size() || starts[place] != operation.moving) continue;
+      last.push_back(member);
+      std::uint32_t& least = slot_of_last.try_emplace(acting(member), slot).first->second;
+      least = std::min(least, slot);
     }
     if (last.empty()) return std::nullopt;
-    const RankId chosen = likeness_.choose(last);
-    const auto call = std::ranges::find_if(asked, [&](const auto& one) {
-      return one.first.first == acting(chosen) && one.second->start == operation.moving;
-    });
-    return std::pair(acting(chosen), call->second);
+    const RankId chosen = acting(likeness_.choose(last));
+    return std::pair(chosen, history(chosen).calls(slot_of_last.at(chosen))[place]);
   }
 
   // Whoever waits in a receive waits for the sender, unless that waited for the receive to be posted.
@@ -261,16 +309,16 @@ class Walk {
 
   void book(RankId rank, std::string_view what, Duration time, const OperationRecord* operation) {
     if (time == Duration::zero()) return;
-    const auto known = std::ranges::find(parts_, what, &std::pair<std::string_view, PathSum>::first);
-    (known != parts_.end() ? *known : parts_.emplace_back(what, PathSum{})).second.add(time);
-    if (operation != nullptr) history(rank).on_path(operation->node).add(time);
-    ranks_[rank].time += time;
+    sums_->part(what).add(time);
+    if (operation != nullptr && sums_ != &all_) sums_->operations.emplace_back(operation->node, time);
+    if (operation != nullptr && sums_ == &all_) history(rank).on_path(operation->node).add(time);
+    sums_->ranks[rank].time += time;
   }
 
   void book_compute(std::string_view what, const OperationRecord& operation, Time from, PathPiece::Kind kind) {
     book(rank_, what, now_ - from, &operation);
     add_piece(of_program(kind), now_ - from);
-    ranks_[rank_].compute += now_ - from;
+    sums_->ranks[rank_].compute += now_ - from;
   }
 
   // A computation, and how long others beside it delayed its end.
@@ -280,7 +328,7 @@ class Walk {
     book(rank_, "compute", overdue - operation.start, &operation);
     add_piece(of_program(PathPiece::Kind::kSlowed), now_ - overdue);
     add_piece(of_program(PathPiece::Kind::kCompute), overdue - operation.start);
-    ranks_[rank_].compute += now_ - operation.start;
+    sums_->ranks[rank_].compute += now_ - operation.start;
   }
 
   void book_send(const OperationRecord& operation) {
@@ -295,14 +343,14 @@ class Walk {
     PathPiece piece;
     piece.kind = kind;
     piece.rank = rank_;
-    piece.graph = job_.ranks[index_of(rank_)].graph;
+    piece.graph = job_.ranks.graph(index_of(rank_));
     return piece;
   }
 
   // Adds a step to those that are like it.
   void add_piece(PathPiece piece, Duration time) {
     if (path_links_ == nullptr || time == Duration::zero()) return;
-    PathPiece& known = pieces_.try_emplace(piece.place(), piece).first->second;
+    PathPiece& known = known_piece(piece);
     ++known.steps;
     known.time += time;
   }
@@ -314,12 +362,18 @@ class Walk {
     piece.rank = rank_;
     piece.slowest = class_of(step.slowest);
     piece.shared = class_of(step.shared);
-    const auto [known, is_new] = pieces_.try_emplace(piece.place(), piece);
-    ++known->second.steps;
-    known->second.time += time;
-    known->second.moving += step.moving;
-    known->second.latency += step.latency;
-    known->second.waiting += step.waiting;
+    PathPiece& known = known_piece(piece);
+    ++known.steps;
+    known.time += time;
+    known.moving += step.moving;
+    known.latency += step.latency;
+    known.waiting += step.waiting;
+  }
+
+  PathPiece& known_piece(const PathPiece& piece) {
+    const auto [known, is_new] = sums_->pieces.try_emplace(piece.place(), NumberedPiece{piece, latest_piece_ + 1});
+    if (is_new) ++latest_piece_;
+    return known->second.piece;
   }
 
   void book_call(GroupId group, std::uint32_t number, Duration time) {
@@ -346,16 +400,21 @@ class Walk {
   }
 
   void book(const StepLinks& step) {
-    latency_ += step.latency;
+    sums_->latency += step.latency;
     if (step.slowest) {
-      PathOfLink& slowest = links_[*step.slowest];
+      PathOfLink& slowest = sums_->links[*step.slowest];
       slowest.moving += step.moving;
       slowest.excess += step.moving - step.own;
     }
-    if (step.shared && step.waiting > Duration::zero()) links_[*step.shared].waiting += step.waiting;
+    if (step.shared && step.waiting > Duration::zero()) sums_->links[*step.shared].waiting += step.waiting;
   }
 
-  CriticalPath result() const {
+  CriticalPath result() {
+    for (const auto& [from, way] : ways_) {
+      all_.add(way.sums, way.times);
+      for (const auto& [node, time] : way.sums.operations)
+        history(std::get<0>(from)).on_path(node).add(PathSum{time, 1} * way.times);
+    }
     const auto shares_of = [](const std::map<std::string, PathSum, std::less<>>& sums) {
       std::vector<PathShare> shares;
       for (const auto& [what, sum] : sums) shares.push_back({what, sum.time, sum.steps});
@@ -363,18 +422,18 @@ class Walk {
       return shares;
     };
     std::map<std::string, PathSum, std::less<>> parts, operations;
-    for (const auto& [what, sum] : parts_) parts[std::string(what)].add(sum);
+    for (const auto& [what, sum] : all_.parts) parts[std::string(what)].add(sum);
     for (const auto& [rank, past] : histories_)
       for (std::uint32_t node = 0; node < past->on_path().size(); ++node)
         if (const PathSum& sum = past->on_path()[node]; sum.steps > 0)
           operations[std::string(job_.labels_of(rank).name(NodeId(node)))].add(sum);
-    CriticalPath path{shares_of(parts), shares_of(operations), {}, {}, {}, latency_, {}};
-    for (const auto& [place, piece] : pieces_) path.pieces.push_back(piece);
-    for (auto [rank, on_rank] : ranks_) {
+    CriticalPath path{shares_of(parts), shares_of(operations), {}, {}, {}, all_.latency, {}};
+    for (const auto& [place, piece] : all_.pieces) path.pieces.push_back(piece.piece);
+    for (auto [rank, on_rank] : all_.ranks) {
       on_rank.rank = rank;
       if (on_rank.time > Duration::zero()) path.ranks.push_back(on_rank);
     }
-    for (auto [link, on_link] : links_) {
+    for (auto [link, on_link] : all_.links) {
       on_link.link = link;
       path.links.push_back(on_link);
     }
@@ -393,17 +452,17 @@ class Walk {
   std::map<RankId, std::unique_ptr<RankHistory>> histories_;
   RankId latest_rank_{};  // asked for, and its history
   RankHistory* latest_ = nullptr;
-  std::map<std::uint32_t, std::unique_ptr<Predecessors>> predecessors_;  // by graph
+  std::map<std::pair<RankId, std::uint32_t>, std::vector<Time>> call_starts_;  // by rank that acts, by slot
+  std::map<std::uint32_t, std::unique_ptr<Predecessors>> predecessors_;        // by graph
   std::unordered_map<GroupId, const std::string*> family_of_;
   std::optional<workload::Matching> matching_;
   RankId rank_{};
-  Time now_;                                                 // where the path has got to, from the end
-  const OperationRecord* operation_ = nullptr;               // that ended then
-  std::vector<std::pair<std::string_view, PathSum>> parts_;  // views of literals, of the job's and the result's names
-  std::map<RankId, PathOfRank> ranks_;
-  std::map<LinkId, PathOfLink> links_;
-  std::map<decltype(PathPiece{}.place()), PathPiece> pieces_;
-  Duration latency_{};
+  Time now_;                                    // where the path has got to, from the end
+  const OperationRecord* operation_ = nullptr;  // that ended then
+  PathSums all_;
+  PathSums* sums_ = &all_;  // that steps are booked to
+  std::size_t latest_piece_ = 0;
+  std::map<std::tuple<RankId, const system::RepetitionRecord*, std::uint32_t>, Way> ways_;  // from an offset
 };
 
 }  // namespace

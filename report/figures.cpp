@@ -67,6 +67,7 @@ Value optional_value(const std::optional<double>& value) { return value ? Value(
 
 template <PartKind... kKinds>
 Value seconds_of_part(const Source& from) {
+  if (!from.has_parts) return std::nullopt;
   double sum = 0;
   for (const Part& part : from.parts)
     if (((part.kind == kKinds) || ...)) sum += part.seconds;

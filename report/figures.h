@@ -39,6 +39,7 @@ struct FigureSource {
   const TrainingFigures* training = nullptr;
   const CallFigures* call = nullptr;
   const ProductFigures* product = nullptr;
+  bool has_parts = true;      // false: nobody asked for them
   std::vector<Part> parts{};  // of an iteration, mean over ranks, largest first
   LinkShares links{};
   std::optional<Bound> bound{};  // none where no path is known

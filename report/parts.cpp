@@ -67,12 +67,13 @@ RankParts parts_of(const Breakdown& b, const Result& result) {
 
 std::string short_name(const Part& part) {
   // By PartKind.
-  constexpr std::array<std::string_view, 8> kNames = {"compute", "host",   "remote memory", "",
-                                                      "wait", "stage wait", "idle", "slowed"};
+  constexpr std::array<std::string_view, 8> kNames = {"compute", "host",       "remote memory", "",
+                                                      "wait",    "stage wait", "idle",          "slowed"};
   return part.kind == PartKind::kCommunication ? part.family : std::string(kNames[static_cast<std::size_t>(part.kind)]);
 }
 
 std::vector<Part> mean_parts(const Result& result) {
+  if (!result.has_parts) return {};
   struct Sum {
     PartKind kind{};
     std::string family;
@@ -109,19 +110,32 @@ std::vector<Part> mean_parts(const Result& result) {
 }
 
 double mean_host_pace(const Result& result) {
+  if (!result.has_parts) return 0;
   double sum = 0;
   for (const std::uint32_t number : result.class_of_rank) sum += seconds(result.classes[number].host_pace);
   return result.class_of_rank.empty() ? 0 : sum / static_cast<double>(result.class_of_rank.size());
 }
 
-std::vector<std::string> group_families(const std::vector<workload::Communicator>& communicators) {
-  std::vector<std::string> families;
-  for (const workload::Communicator& communicator : communicators) {
-    std::string stem = communicator.name.substr(communicator.job_prefix);
-    while (!stem.empty() && std::isdigit(static_cast<unsigned char>(stem.back()))) stem.pop_back();
-    while (!stem.empty() && (stem.back() == '_' || stem.back() == '-' || stem.back() == ' ' || stem.back() == '.'))
-      stem.pop_back();
-    families.push_back(is_word(stem) ? printable(stem, 24) : shape_of(communicator));
+std::string group_family(const workload::Communicator& communicator) {
+  std::string stem = communicator.name.substr(communicator.job_prefix);
+  while (!stem.empty() && std::isdigit(static_cast<unsigned char>(stem.back()))) stem.pop_back();
+  while (!stem.empty() && (stem.back() == '_' || stem.back() == '-' || stem.back() == ' ' || stem.back() == '.'))
+    stem.pop_back();
+  return is_word(stem) ? printable(stem, 24) : shape_of(communicator);
+}
+
+std::map<std::string, std::string> group_families(const workload::Job& job, std::span<const RankId> acting) {
+  std::map<std::string, std::string> families;
+  const bool repeats = job.ranks.period().any();
+  for (const workload::Communicator& communicator : job.communicators)
+    if (!repeats || !communicator.shifted_from) families[communicator.name] = group_family(communicator);
+  if (!repeats) return families;
+  for (std::size_t rank = 0; rank < acting.size(); ++rank) {
+    if (index_of(acting[rank]) != rank) continue;
+    for (std::uint32_t slot = 0; slot < job.ranks.communicator_count(rank); ++slot) {
+      const workload::Communicator& communicator = job.communicators[index_of(job.ranks.communicator(rank, slot))];
+      families.try_emplace(communicator.name, group_family(communicator));
+    }
   }
   return families;
 }
@@ -169,6 +183,7 @@ FigureSource figure_source(const Result& result) {
                       result.training ? &*result.training : nullptr,
                       result.call ? &*result.call : nullptr,
                       result.product ? &*result.product : nullptr,
+                      result.has_parts,
                       mean_parts(result),
                       shares_of(result.links),
                       bound_of(result)};

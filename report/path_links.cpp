@@ -151,8 +151,8 @@ void PathLinks::take_busiest(LinkId link, Demand& demand) const {
 double PathLinks::load(LinkId link) const {
   if (!fabric_.link(link).is_steady()) return std::numeric_limits<double>::infinity();
   constexpr double kClearly = 1.25;
-  const double needed = static_cast<double>(usage_[index_of(link)].bytes.count()) /
-                        static_cast<double>(fabric_.link(link).bandwidth.count());
+  const double needed =
+      static_cast<double>(usage_[link].bytes.count()) / static_cast<double>(fabric_.link(link).bandwidth.count());
   return fabric_.joins_switches(link) ? needed / kClearly : needed;
 }
 

@@ -19,6 +19,7 @@
 #include "core/units.h"
 #include "network/fabric/fabric.h"
 #include "network/network.h"
+#include "system/folding/link_usages.h"
 #include "system/plans/plans.h"
 #include "workload/matching/matching.h"
 
@@ -42,9 +43,9 @@ struct ClassBytes {
 
 class PathLinks {
  public:
-  // All outlive it. `usage`: by LinkId, of the whole run.
+  // All outlive it. `usage`: of the whole run.
   PathLinks(const network::Fabric& fabric, system::CollectivePlans& plans, const workload::Matching& matching,
-            std::span<const network::LinkUsage> usage, std::span<const DeviceId> placement)
+            const system::LinkUsages& usage, std::span<const DeviceId> placement)
       : fabric_(fabric), plans_(plans), matching_(matching), usage_(usage), placement_(placement) {}
 
   const network::Fabric& fabric() const { return fabric_; }
@@ -83,7 +84,7 @@ class PathLinks {
   const network::Fabric& fabric_;
   system::CollectivePlans& plans_;
   const workload::Matching& matching_;
-  std::span<const network::LinkUsage> usage_;
+  const system::LinkUsages& usage_;
   std::span<const DeviceId> placement_;
   std::map<std::pair<GroupId, const system::CollectivePlan*>, Demand> known_;
 };

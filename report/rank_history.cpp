@@ -70,6 +70,13 @@ const Predecessors::Instance* Predecessors::instance_of(const system::OperationR
 }
 
 bool Predecessors::has(const system::OperationRecord& operation, const system::OperationRecord& before) const {
+  const auto is_repeated = [&](const auto& one) { return one.number != graph_.number(one.node); };
+  const bool repeats = is_repeated(operation);
+  if (!repeats && !is_repeated(before)) return has(operation.node, before.node);
+  // Operations of one stretch that are as far behind its first run are of one repetition.
+  const auto behind = [](const auto& one) { return one.number - index_of(one.node); };
+  if (repeats && behind(operation) == behind(before) && stretch_of(operation.node) == stretch_of(before.node))
+    return has(operation.node, before.node);
   const Instance *here = instance_of(operation), *there = instance_of(before);
   if (here == there) return has(operation.node, before.node);
   // The first nodes of a repetition wait for what it waits for.
@@ -87,6 +94,27 @@ bool Predecessors::has(const system::OperationRecord& operation, const system::O
   if (std::ranges::find(stretch.tail, before.node) != stretch.tail.end() && has(node, there->main)) return true;
   const auto is_inside = [&](NodeId after) { return stretch.holds(after); };
   return there->rest && has(node, *there->rest) && std::ranges::none_of(graph_.successors(before.node), is_inside);
+}
+
+RankHistory::RankHistory(const workload::Job& job, const OperationLog& log, RankId rank)
+    : graph_(job.graph(rank)), on_path_(graph_.size()) {
+  operations_.reserve(log.count(rank));
+  std::vector<RepeatedStretch> none;
+  log.of(rank, operations_, none, [&](const RepeatedStretch& stretch) {
+    if (!stretch.kind->is_rest) stretches_.push_back(stretch);
+    return false;
+  });
+  std::ranges::sort(stretches_, {}, &RepeatedStretch::number);
+}
+
+const RepeatedStretch* RankHistory::stretch_of(const system::OperationRecord& operation) const {
+  if (operation.number == graph_.number(operation.node)) return nullptr;
+  const auto behind = std::ranges::upper_bound(stretches_, operation.number, {}, &RepeatedStretch::number);
+  if (behind == stretches_.begin()) return nullptr;
+  const RepeatedStretch& stretch = *(behind - 1);
+  // The rest of the stretch has the numbers behind those of its main part, but ends behind its tail.
+  const bool is_rest = operation.end > stretch.begin + stretch.kind->record->tail;
+  return is_rest ? nullptr : &stretch;
 }
 
 std::span<const system::OperationRecord> RankHistory::ended_at(Time time, const system::OperationRecord* before) const {
@@ -144,6 +172,36 @@ Duration RankHistory::host_ahead(const system::OperationRecord* after) const {
   return graph_.host_ahead(static_cast<std::uint32_t>(std::ranges::partition_point(all, is_done) - all.begin()));
 }
 
+std::vector<Time> call_starts(const workload::Job& job, const OperationLog& log, RankId rank, std::uint32_t slot) {
+  const workload::ExecutionGraph& graph = job.graph(rank);
+  const bool by_index = graph.stretches().empty();
+  const auto calls = [&](NodeId node) {
+    return graph.kind(node) == workload::NodeKind::kCollective && graph.communicator_slot(node) == slot;
+  };
+  std::vector<std::pair<std::uint32_t, Time>> found;  // by place among the calls
+  // Calls of stretches that are gone through again: offsets, and starts within them.
+  std::map<const system::RepetitionRecord*, std::vector<std::pair<std::uint32_t, Duration>>> of_stretches;
+  log.read(
+      rank,
+      [&](const system::OperationRecord& operation) {
+        if (calls(operation.node))
+          found.emplace_back(by_index ? graph.call_index(operation.node) : operation.number, operation.start);
+      },
+      [&](const RepeatedStretch& stretch) {
+        const auto [known, is_new] = of_stretches.try_emplace(stretch.kind);
+        if (is_new)
+          for (const system::StretchRecord::Part& part : stretch.parts())
+            if (calls(stretch.operation(part).node)) known->second.emplace_back(part.offset, part.start);
+        for (const auto& [offset, start] : known->second)
+          found.emplace_back(stretch.number + offset, stretch.begin + start);
+      });
+  std::ranges::sort(found);
+  std::vector<Time> starts;
+  starts.reserve(found.size());
+  for (const auto& [place, start] : found) starts.push_back(start);
+  return starts;
+}
+
 void RankHistory::find_calls() {
   calls_.resize(graph_.communicator_slots());
   for (const system::OperationRecord* operation : by_number())
@@ -156,11 +214,11 @@ void RankHistory::find_calls() {
 
 RankId Likeness::choose(std::span<const RankId> ranks) {
   std::vector<RankId> left(ranks.begin(), ranks.end());
-  if (!are_one(left)) keep_least(left, [&](RankId rank) { return job_.ranks[index_of(rank)].graph; });
+  if (!are_one(left)) keep_least(left, [&](RankId rank) { return job_.ranks.graph(index_of(rank)); });
   if (!are_one(left)) keep_least(left, [&](RankId rank) { return history(rank); });
   if (!are_one(left)) {
     if (colours_.empty()) find_colours();
-    keep_least(left, [&](RankId rank) { return colours_[index_of(rank)]; });
+    keep_least(left, [&](RankId rank) { return colour(rank); });
   }
   return left.front();
 }
@@ -174,29 +232,44 @@ bool Likeness::are_one(std::span<const RankId> ranks) const {
 std::uint64_t Likeness::history(RankId rank) {
   const auto [known, is_new] = histories_.try_emplace(acting_[index_of(rank)], 0);
   if (!is_new) return known->second;
+  if (const RankId first = alike_.first(known->first); first != known->first)
+    return known->second = histories_.at(first);
   const auto count = [](Time time) { return static_cast<std::uint64_t>(time.time_since_epoch().count()); };
-  for (const system::OperationRecord& operation : log_.of(known->first))
+  log_.of(known->first, operations_);
+  for (const system::OperationRecord& operation : operations_)
     known->second = hash_of({known->second, operation.number, count(operation.start), count(operation.end)});
   return known->second;
 }
 
 // By colour refinement: until nobody is told apart any more by the colours of those that a rank shares a communicator
-// with or has as a peer.
+// with or has as a peer. Where ranks repeat, and did the same, those of digit 0 are looked at for all.
 void Likeness::find_colours() {
-  const auto ranks = static_cast<std::uint32_t>(job_.ranks.size());
-  for (std::uint32_t rank = 0; rank < ranks; ++rank)
-    colours_.push_back(hash_of({job_.ranks[rank].graph, history(RankId(rank))}));
+  const workload::RankBindings& ranks = job_.ranks;
+  period_ = ranks.period();
+  for (std::uint32_t rank = 0; rank < ranks.size() && period_.any(); ++rank)
+    if (acting_[rank] != acting_[period_.first(rank)]) period_ = {};
+  const auto places = static_cast<std::uint32_t>(ranks.size()) / period_.count;
+  for (std::uint32_t place = 0; place < places; ++place)
+    colours_.push_back(hash_of({ranks.graph(period_.at(place)), history(RankId(period_.at(place)))}));
   const auto classes = [&] { return std::set(colours_.begin(), colours_.end()).size(); };
   for (std::size_t before = 0, now = classes(); now != before; before = now, now = classes()) {
     std::vector<std::uint64_t> of_group(job_.communicators.size());  // sums, in which order does not count
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
-      for (std::uint32_t slot = 0; slot < job_.ranks[rank].communicators.size(); ++slot)
-        of_group[index_of(job_.ranks[rank].communicators[slot])] += hash_of({colours_[rank], slot});
+    for (std::uint32_t place = 0; place < places; ++place) {
+      const std::uint32_t rank = period_.at(place);
+      for (std::uint32_t slot = 0; slot < ranks.communicator_count(rank); ++slot) {
+        const GroupId group = ranks.communicator(rank, slot);
+        const bool is_of_all = period_.any() && ranks.communicator(rank + period_.stride, slot) == group;
+        of_group[index_of(group)] += (is_of_all ? period_.count : 1) * hash_of({colours_[place], slot});
+      }
+    }
     std::vector<std::uint64_t> finer;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      std::uint64_t colour = colours_[rank];
-      for (const GroupId group : job_.ranks[rank].communicators) colour = hash_of({colour, of_group[index_of(group)]});
-      for (const RankId peer : job_.ranks[rank].peers) colour = hash_of({colour, colours_[index_of(peer)]});
+    for (std::uint32_t place = 0; place < places; ++place) {
+      const std::uint32_t rank = period_.at(place);
+      std::uint64_t colour = colours_[place];
+      for (std::uint32_t slot = 0; slot < ranks.communicator_count(rank); ++slot)
+        colour = hash_of({colour, of_group[index_of(ranks.communicator(rank, slot))]});
+      for (std::uint32_t slot = 0; slot < ranks.peer_count(rank); ++slot)
+        colour = hash_of({colour, this->colour(ranks.peer(rank, slot))});
       finer.push_back(colour);
     }
     colours_ = std::move(finer);

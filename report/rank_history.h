@@ -52,6 +52,7 @@ struct PathSum {
     time += more.time;
     steps += more.steps;
   }
+  PathSum operator*(std::int64_t times) const { return {time * times, steps * static_cast<std::size_t>(times)}; }
 };
 
 // Time at which the device no longer waited for launches of a computation that ended when its host let it. `through`:
@@ -70,8 +71,7 @@ struct HostChain {
 // History of one rank, with its operations on the path.
 class RankHistory {
  public:
-  RankHistory(const workload::Job& job, const OperationLog& log, RankId rank)
-      : graph_(job.graph(rank)), operations_(log.of(rank)), on_path_(graph_.size()) {}
+  RankHistory(const workload::Job& job, const OperationLog& log, RankId rank);
 
   const workload::ExecutionGraph& graph() const { return graph_; }
   const system::OperationRecord* of_node(NodeId node) { return by_number()[graph_.number(node)]; }
@@ -83,6 +83,8 @@ class RankHistory {
     if (calls_.empty()) find_calls();
     return calls_[slot];
   }
+  // Main part of a stretch gone through once more that the operation is in; null if it is in none.
+  const RepeatedStretch* stretch_of(const system::OperationRecord& operation) const;
   // `before`: an operation that ended then or later, near which they are; null: anywhere.
   std::span<const system::OperationRecord> ended_at(Time time, const system::OperationRecord* before) const;
   PathSum& on_path(NodeId node) { return on_path_[index_of(node)]; }
@@ -97,11 +99,16 @@ class RankHistory {
 
   const workload::ExecutionGraph& graph_;
   std::vector<system::OperationRecord> operations_;        // by end
+  std::vector<RepeatedStretch> stretches_;                 // main parts, by number
   std::vector<const system::OperationRecord*> by_number_;  // null: it was not run
   // By communicator slot, in the order in which they meet.
   std::vector<std::vector<const system::OperationRecord*>> calls_;
   std::vector<PathSum> on_path_;
 };
+
+// When a rank came to its calls on one communicator, in the order in which they meet: all that is asked of most
+// members.
+std::vector<Time> call_starts(const workload::Job& job, const OperationLog& log, RankId rank, std::uint32_t slot);
 
 // Choice of the rank with which a path goes on where several would do: it depends neither on the numbers of the ranks
 // nor on which of them were simulated. Ranks between which it cannot choose did the same at the same instants, and so
@@ -110,7 +117,7 @@ class Likeness {
  public:
   // All outlive it. `acting`: by rank, whose operations the log has for it.
   Likeness(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting)
-      : job_(job), log_(log), acting_(acting) {}
+      : job_(job), log_(log), acting_(acting), alike_(log) {}
 
   // By program, then by what was done when, then by whom with; the first of those that are alike. Of one rank at least.
   RankId choose(std::span<const RankId> ranks);
@@ -119,12 +126,17 @@ class Likeness {
   bool are_one(std::span<const RankId> ranks) const;
   std::uint64_t history(RankId rank);
   void find_colours();
+  std::uint64_t colour(RankId rank) const { return colours_[period_.place(index_of(rank))]; }
 
   const workload::Job& job_;
   const OperationLog& log_;
   std::span<const RankId> acting_;
-  std::map<RankId, std::uint64_t> histories_;  // hashes, by rank that acts
-  std::vector<std::uint64_t> colours_;         // by rank, of its history and of those around it; empty until needed
+  AlikeRanks alike_;
+  std::map<RankId, std::uint64_t> histories_;        // hashes, by rank that acts
+  std::vector<system::OperationRecord> operations_;  // scratch of history()
+  workload::Period period_;                          // of ranks that did the same
+  // By place of the rank in it, of its history and of those around it; empty until needed.
+  std::vector<std::uint64_t> colours_;
 };
 
 }  // namespace orrery::report

@@ -17,23 +17,23 @@ namespace orrery::report {
 namespace {
 
 // Means over the links of a class, which are alike.
-std::vector<LinkClassUse> use_of_links(const network::Fabric& fabric, const std::vector<network::LinkUsage>& usage,
-                                       Time finish) {
+std::vector<LinkClassUse> use_of_links(const network::Fabric& fabric, const system::LinkUsages& usage, Time finish) {
   std::vector<LinkClassUse> classes(fabric.link_classes().size());
   std::vector<LinkId> busiest(classes.size());
-  for (std::uint32_t i = 0; i < usage.size(); ++i) {
-    const network::Link& link = fabric.link(LinkId(i));
+  usage.for_each([&](LinkId id, const network::LinkUsage& of) {
+    const network::Link& link = fabric.link(id);
     LinkClassUse& use = classes[link.link_class];
     ++use.count;
-    use.bytes += static_cast<double>(usage[i].bytes.count());
-    use.busy += seconds(usage[i].busy);
     use.bandwidth = std::max(use.bandwidth, link.bandwidth);
-    const double needed = static_cast<double>(usage[i].bytes.count()) / static_cast<double>(link.bandwidth.count());
-    if (usage[i].busy > Duration::zero()) use.overload = std::max(use.overload, needed / seconds(usage[i].busy));
-    if (needed <= use.most) continue;
+    if (of.bytes == Bytes(0) && of.busy == Duration::zero()) return;
+    use.bytes += static_cast<double>(of.bytes.count());
+    use.busy += seconds(of.busy);
+    const double needed = static_cast<double>(of.bytes.count()) / static_cast<double>(link.bandwidth.count());
+    if (of.busy > Duration::zero()) use.overload = std::max(use.overload, needed / seconds(of.busy));
+    if (needed <= use.most) return;
     use.most = needed;
-    busiest[link.link_class] = LinkId(i);
-  }
+    busiest[link.link_class] = id;
+  });
   const double end = seconds(finish);
   for (std::size_t c = 0; c < classes.size(); ++c) {
     LinkClassUse& use = classes[c];
@@ -50,29 +50,44 @@ std::vector<LinkClassUse> use_of_links(const network::Fabric& fabric, const std:
   return classes;
 }
 
-std::optional<BusiestLink> busiest_of(const network::Fabric& fabric, const std::vector<network::LinkUsage>& usage,
-                                      Time finish) {
+std::optional<BusiestLink> busiest_of(const network::Fabric& fabric, const system::LinkUsages& usage, Time finish) {
   // All links of a route are in use for as long as its slowest.
-  const auto needed = [&](const network::LinkUsage& of) {
-    const LinkId link{static_cast<std::uint32_t>(&of - usage.data())};
-    return static_cast<double>(of.bytes.count()) / static_cast<double>(fabric.link(link).bandwidth.count());
-  };
-  const auto busiest = std::ranges::max_element(usage, {}, needed);
-  if (busiest == usage.end() || busiest->busy == Duration::zero()) return std::nullopt;
-  const LinkId link{static_cast<std::uint32_t>(busiest - usage.begin())};
-  return BusiestLink{network::name_of(fabric, link), seconds(busiest->busy) / seconds(finish)};
+  double most = 0;  // of the first of the busiest
+  std::optional<LinkId> busiest;
+  usage.for_each([&](LinkId link, const network::LinkUsage& of) {
+    if (of.bytes == Bytes(0)) return;
+    const double needed =
+        static_cast<double>(of.bytes.count()) / static_cast<double>(fabric.link(link).bandwidth.count());
+    if (needed <= most) return;
+    most = needed;
+    busiest = link;
+  });
+  if (!busiest || usage[*busiest].busy == Duration::zero()) return std::nullopt;
+  return BusiestLink{network::name_of(fabric, *busiest), seconds(usage[*busiest].busy) / seconds(finish)};
 }
 
 }  // namespace
 
+std::uint32_t initial_nodes(const workload::Job& job) {
+  std::uint32_t most = 0;
+  for (std::uint32_t graph = 0; graph < job.graphs.size(); ++graph)
+    most = std::max(most, job.facts(graph).initial_nodes);
+  return most;
+}
+
 Duration initial_time(const workload::Job& job, std::span<const RankId> acting, const OperationLog& log) {
   std::optional<Time> begin;
   for (const RankId rank : std::set<RankId>(acting.begin(), acting.end())) {
-    const std::uint32_t initial = job.facts(job.ranks[index_of(rank)].graph).initial_nodes;
+    const std::uint32_t initial = job.facts(job.ranks.graph(index_of(rank))).initial_nodes;
     if (initial == 0) continue;
     Time end;
-    for (const system::OperationRecord& operation : log.of(rank))
+    const auto take = [&](const system::OperationRecord& operation) {
       if (index_of(operation.node) < initial) end = std::max(end, operation.end);
+    };
+    log.read(rank, take, [&](const RepeatedStretch& stretch) {
+      if (index_of(stretch.kind->first) < initial)
+        for (const system::StretchRecord::Part& part : stretch.parts()) take(stretch.operation(part));
+    });
     begin = std::min(begin.value_or(end), end);
   }
   return begin.value_or(Time{}).time_since_epoch();
@@ -109,14 +124,19 @@ Duration iteration_time(const Result& result) {
 
 std::vector<KernelFigures> kernel_figures(const workload::TrainingFacts& facts) {
   std::map<std::pair<std::string, std::string>, KernelFigures> sums;
+  std::map<workload::Operator, KernelFigures*> sum_of;  // many programs have the same
   const auto steps = static_cast<double>(std::max<std::int64_t>(facts.workers * facts.iterations, 1));
   for (const workload::ProgramKernels& program : facts.kernels)
     for (const workload::KernelUse& use : program.uses) {
       const double count = static_cast<double>(program.ranks * use.count) / steps;
-      std::string kind(workload::kind_of(use.op)), sizes = workload::sizes_of(use.op);
-      KernelFigures& sum = sums[{kind, sizes}];
-      sum.kind = std::move(kind);
-      sum.sizes = std::move(sizes);
+      KernelFigures*& known = sum_of[use.op];
+      if (known == nullptr) {
+        std::string kind(workload::kind_of(use.op)), sizes = workload::sizes_of(use.op);
+        known = &sums[{kind, sizes}];
+        known->kind = std::move(kind);
+        known->sizes = std::move(sizes);
+      }
+      KernelFigures& sum = *known;
       sum.count += count;
       sum.seconds += count * seconds(use.each);
       sum.flops += count * static_cast<double>(workload::flops_of(use.op).count());
@@ -184,27 +204,35 @@ std::optional<TrainingRun> training_run(const workload::TrainingSpec& training, 
   return run;
 }
 
-Result make_result(const workload::Job& job, const network::Fabric& fabric, const system::Simulation& simulation,
-                   const system::SimulationTotals& totals, const OperationLog& log) {
-  Result result;
-  result.finish = totals.finish;
+namespace {
+
+// Classes of ranks in the order of their first ranks, each with where its time went if that is asked for.
+void add_classes(const workload::Job& job, const system::SimulationTotals& totals, const OperationLog& log,
+                 Result& result) {
   TimeAccount account(job);
-  std::vector<system::OperationRecord> operations;
   std::vector<std::uint32_t> class_of_acting(job.ranks.size(), UINT32_MAX);
+  std::uint32_t classes = 0;
   for (const RankId acting : totals.acting) {
     std::uint32_t& number = class_of_acting[index_of(acting)];
     if (number == UINT32_MAX) {
-      number = static_cast<std::uint32_t>(result.classes.size());
-      log.of(acting, operations);
-      result.classes.push_back(account.of(acting, operations, totals.finish));
+      number = classes++;
+      if (result.has_parts) result.classes.push_back(account.of(acting, log, totals.finish));
     }
     result.class_of_rank.push_back(number);
   }
+}
+
+}  // namespace
+
+Result make_result(const workload::Job& job, const network::Fabric& fabric, const system::Simulation& simulation,
+                   const system::SimulationTotals& totals, const OperationLog& log, bool with_parts) {
+  Result result;
+  result.finish = totals.finish;
+  result.has_parts = with_parts;
+  add_classes(job, totals, log, result);
   result.initial = initial_time(job, totals.acting, log);
-  const std::vector<std::string> families = group_families(job.communicators);
-  for (std::size_t group = 0; group < families.size(); ++group)
-    result.group_family[job.communicators[group].name] = families[group];
-  const std::vector<network::LinkUsage> usage = simulation.link_usage();
+  result.group_family = group_families(job, totals.acting);
+  const system::LinkUsages usage = simulation.usage();
   result.links = use_of_links(fabric, usage, totals.finish);
   result.busiest_link = busiest_of(fabric, usage, totals.finish);
   result.balanced_in_vain = simulation.plans().balanced_in_vain();

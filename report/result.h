@@ -244,6 +244,7 @@ struct Result {
   std::optional<NearestRun> nearest;         // none if no published run is near, or nobody said
   std::vector<JobFigures> jobs;              // if there are several
   std::vector<SharedLinks> shared_links;     // that these use
+  bool has_parts = true;                     // false: `classes` are empty, as nobody asked where the time went
   std::vector<Breakdown> classes;            // of ranks that behave alike, in the order of their first ranks
   std::vector<std::uint32_t> class_of_rank;  // by rank
   std::map<std::string, std::string> group_family;  // communicator -> what tables add up: "tensor3" -> "tensor"
@@ -280,6 +281,9 @@ struct DevicesInUse {
 TrainingFigures training_figures(const workload::TrainingFacts& facts, const DevicesInUse& devices,
                                  Duration iterations);
 
+// Number of first nodes of programs among which are all that come before a first iteration; 0 where nothing does.
+std::uint32_t initial_nodes(const workload::Job& job);
+
 // Time at which the first rank begins its first iteration: all that comes before it is done on that rank. `acting`: by
 // rank, the one whose operations the log has.
 Duration initial_time(const workload::Job& job, std::span<const RankId> acting, const OperationLog& log);
@@ -303,9 +307,10 @@ std::string interval_text(const TimeInterval& interval);
 // How sure the iteration time is, a line each: its interval or why there is none, and the nearest run.
 std::string sureness_text(const Result& result);
 
-// Turns a finished simulation into a result. `log` saw all of it.
+// Turns a finished simulation into a result. `log` saw all of it; where it has only the initial_nodes(), no parts are
+// asked for.
 Result make_result(const workload::Job& job, const network::Fabric& fabric, const system::Simulation& simulation,
-                   const system::SimulationTotals& totals, const OperationLog& log);
+                   const system::SimulationTotals& totals, const OperationLog& log, bool with_parts = true);
 
 // The JSON document "orrery.result/1". `deterministic` leaves out wall time, memory and the working directory, the only
 // fields that may differ between two runs of the same input.

@@ -2,45 +2,18 @@
 #include "system/simulation.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "system/execution/agents.h"
 #include "system/execution/calls.h"
 #include "system/execution/transfers.h"
 #include "system/plans/plans.h"
 #include "system/stuck_report.h"
+#include "system/tape/tape.h"
 
 namespace orrery::system {
-
-class Simulation::Parts final : public InstantObserver {
- public:
-  Parts(const SimulationInput& input, const SimulationOptions& options, const NetworkFactory& make_network,
-        SimulationObserver& observer);
-
-  SimulationTotals run(const SimulationProgress& progress);
-  const Cast& cast() const { return *cast_; }
-  std::vector<network::LinkUsage> link_usage() const;
-  CollectivePlans& plans() { return plans_; }
-
- private:
-  void decide() override {
-    start_what_can();
-    agents_.adjust_speeds();
-  }
-  void start_what_can();
-  void settle() override { network_->settle(); }
-  void split(const ClassSplit& split);
-
-  const workload::Job& job_;
-  const SimulationOptions options_;
-  Engine engine_;
-  std::unique_ptr<network::Network> network_;
-  CollectivePlans plans_;
-  OperationTimes times_;
-  std::unique_ptr<Cast> cast_;
-  Agents agents_;
-  Calls calls_;
-  Transfers transfers_;
-};
 
 namespace {
 
@@ -53,44 +26,70 @@ CastOptions cast_options(const SimulationOptions& options) {
 
 }  // namespace
 
-Simulation::Parts::Parts(const SimulationInput& input, const SimulationOptions& options,
-                         const NetworkFactory& make_network, SimulationObserver& observer)
-    : job_(input.job),
-      options_(options),
-      network_(make_network(engine_)),
-      plans_(input.job, input.matching, input.fabric, input.placement, options_.collectives),
-      times_(input.job, input.fabric, input.devices, input.placement, options),
-      cast_(make_cast({input.job, input.matching, input.fabric, input.placement, plans_, *network_},
-                      cast_options(options), options.collectives.granularity,
-                      {times_.colours(), times_.what_differs()})),
-      agents_(engine_, *cast_, times_, calls_, transfers_, observer, options_.collectives),
-      calls_(engine_, *cast_, agents_, options_.collectives),
-      transfers_(engine_, *cast_, agents_, options.collectives.library) {
-  const auto has_repetitions = [](const workload::ExecutionGraph& graph) { return !graph.stretches().empty(); };
-  if (std::ranges::any_of(job_.graphs, has_repetitions) && may_change_times(options.perturbation, job_))
-    throw NotRepeatable{};
-}
+// What a job runs on, before anything has run.
+struct World {
+  World(const SimulationInput& input, const SimulationOptions& options, const Simulation::NetworkFactory& make_network,
+        CollectivePlans& plans)
+      : network(make_network(engine)),
+        times(input.job, input.fabric, input.devices, input.placement, options),
+        cast(make_cast({input.job, input.matching, input.fabric, input.placement, plans, *network},
+                       cast_options(options), options.collectives.granularity,
+                       {times.colours(), times.what_differs()})) {}
 
-SimulationTotals Simulation::Parts::run(const SimulationProgress& progress) {
+  Engine engine;
+  std::unique_ptr<network::Network> network;
+  OperationTimes times;
+  std::unique_ptr<Cast> cast;
+};
+
+// The engine's way through a job: event by event, in the order of time.
+class Execution final : public InstantObserver {
+ public:
+  Execution(World& world, const SimulationOptions& options, SimulationObserver& observer)
+      : engine_(world.engine),
+        network_(*world.network),
+        cast_(*world.cast),
+        agents_(engine_, cast_, world.times, calls_, transfers_, observer, options.collectives),
+        calls_(engine_, cast_, agents_, options.collectives),
+        transfers_(engine_, cast_, agents_, options.collectives.library) {}
+
+  // False if ranks are left that can never finish.
+  bool run(const SimulationProgress& progress);
+  const Agents& agents() const { return agents_; }
+  std::uint64_t messages() const { return calls_.messages() + transfers_.messages(); }
+
+ private:
+  void decide() override {
+    calls_.hold_assembled();
+    start_what_can();
+    calls_.close_round();
+    agents_.adjust_speeds();
+  }
+  void start_what_can();
+  void settle() override {
+    if (calls_.hold_assembled()) agents_.adjust_speeds();
+    network_.settle();
+  }
+  void split(const ClassSplit& split);
+
+  Engine& engine_;
+  network::Network& network_;
+  Cast& cast_;
+  Agents agents_;
+  Calls calls_;
+  Transfers transfers_;
+};
+
+bool Execution::run(const SimulationProgress& progress) {
   agents_.begin(progress);
   for (engine_.run(*this); agents_.join_ready_calls() || calls_.relieve(); engine_.run(*this)) agents_.open_round();
-  if (!agents_.finished()) throw stuck_error(job_, plans_, agents_, options_.timed);
+  if (!agents_.finished()) return false;
   agents_.settle();
   agents_.report_progress();
-  SimulationTotals totals;
-  for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
-    totals.acting.push_back(cast_->acting(RankId(rank)));
-    totals.rank_finish.push_back(agents_.finish(RankId(rank)));
-  }
-  totals.finish = *std::ranges::max_element(totals.rank_finish);
-  totals.events = engine_.delivered();
-  totals.messages = calls_.messages() + transfers_.messages();
-  totals.rank_classes = cast_->agents();
-  totals.link_classes = cast_->link_classes();
-  return totals;
+  return true;
 }
 
-void Simulation::Parts::start_what_can() {
+void Execution::start_what_can() {
   calls_.advance();
   agents_.decide();
   const bool uses_anew = !agents_.first_uses().empty();
@@ -98,26 +97,94 @@ void Simulation::Parts::start_what_can() {
   calls_.advance();  // those that entered
   if (!uses_anew) return;
   agents_.settle();
-  split(cast_->bring_into_use(agents_.first_uses(), engine_.now()));
+  split(cast_.bring_into_use(agents_.first_uses(), engine_.now()));
   agents_.start_first_uses();
   calls_.advance();
 }
 
 // Whoever has state of a class that came apart copies it for the parts.
-void Simulation::Parts::split(const ClassSplit& split) {
+void Execution::split(const ClassSplit& split) {
   if (split.empty()) return;
   agents_.split(split);
   calls_.split(split);
   transfers_.split(split);
-  network_->split(split.links);
+  network_.split(split.links);
   engine_.split_pending();
 }
 
-std::vector<network::LinkUsage> Simulation::Parts::link_usage() const {
-  std::vector<network::LinkUsage> usage = network_->link_usage();
-  for (std::uint32_t link = 0; link < usage.size(); ++link)
-    usage[link] = usage[index_of(cast_->acting(LinkId(link)))];  // who acts for others acts for itself
-  return usage;
+class Simulation::Parts {
+ public:
+  Parts(const SimulationInput& input, const SimulationOptions& options, const NetworkFactory& make_network,
+        SimulationObserver& observer);
+
+  SimulationTotals run(const SimulationProgress& progress);
+  const Cast& cast() const { return *world_->cast; }
+  LinkUsages usage() const { return {world_->network->usage(), *world_->cast}; }
+  CollectivePlans& plans() { return plans_; }
+
+ private:
+  std::optional<SimulationTotals> run_tape(const SimulationProgress& progress);
+  template <class By>
+  SimulationTotals totals(const By& finish_of, std::uint64_t messages) const;
+  void make_world() { world_ = std::make_unique<World>(input_, options_, make_network_, plans_); }
+
+  const SimulationInput input_;
+  const SimulationOptions options_;
+  const NetworkFactory make_network_;
+  SimulationObserver& observer_;
+  CollectivePlans plans_;
+  std::unique_ptr<World> world_;
+  std::string_view why_by_events_ = "fast-forwarding is off";
+};
+
+Simulation::Parts::Parts(const SimulationInput& input, const SimulationOptions& options,
+                         const NetworkFactory& make_network, SimulationObserver& observer)
+    : input_(input),
+      options_(options),
+      make_network_(make_network),
+      observer_(observer),
+      plans_(input.job, input.matching, input.fabric, input.placement, options_.collectives) {
+  make_world();
+  const auto has_repetitions = [](const workload::ExecutionGraph& graph) { return !graph.stretches().empty(); };
+  if (std::ranges::any_of(input.job.graphs, has_repetitions) && may_change_times(options.perturbation, input.job))
+    throw NotRepeatable{};
+}
+
+SimulationTotals Simulation::Parts::run(const SimulationProgress& progress) {
+  if (options_.fast_forward && options_.timed)
+    if (std::optional<SimulationTotals> ran = run_tape(progress)) return *std::move(ran);
+  Execution execution(*world_, options_, observer_);
+  if (!execution.run(progress)) throw stuck_error(input_.job, plans_, execution.agents(), options_.timed);
+  SimulationTotals ran = totals([&](RankId rank) { return execution.agents().finish(rank); }, execution.messages());
+  ran.why_by_events = why_by_events_;
+  return ran;
+}
+
+// Nothing if the job has to go event by event.
+std::optional<SimulationTotals> Simulation::Parts::run_tape(const SimulationProgress& progress) {
+  Tape tape(world_->engine, *world_->cast, world_->times, options_.collectives);
+  const std::string_view why_not = why_by_events_ = tape.run(progress);
+  if (!why_not.empty()) {
+    if (tape.has_begun()) make_world();
+    return std::nullopt;
+  }
+  tape.tell(observer_);
+  return totals([&](RankId rank) { return tape.finish(rank); }, tape.messages());
+}
+
+template <class By>
+SimulationTotals Simulation::Parts::totals(const By& finish_of, std::uint64_t messages) const {
+  SimulationTotals totals;
+  for (std::uint32_t rank = 0; rank < input_.job.ranks.size(); ++rank) {
+    totals.acting.push_back(world_->cast->acting(RankId(rank)));
+    totals.rank_finish.push_back(finish_of(RankId(rank)));
+  }
+  totals.finish = *std::ranges::max_element(totals.rank_finish);
+  totals.events = world_->engine.delivered();
+  totals.messages = messages;
+  totals.rank_classes = world_->cast->agents();
+  totals.link_classes = world_->cast->link_classes();
+  return totals;
 }
 
 Simulation::Simulation(const SimulationInput& input, const SimulationOptions& options,
@@ -130,7 +197,13 @@ SimulationTotals Simulation::run(const SimulationProgress& progress) { return pa
 
 const Cast& Simulation::cast() const { return parts_->cast(); }
 
-std::vector<network::LinkUsage> Simulation::link_usage() const { return parts_->link_usage(); }
+LinkUsages Simulation::usage() const { return parts_->usage(); }
+
+std::vector<network::LinkUsage> Simulation::link_usage() const {
+  std::vector<network::LinkUsage> all;
+  usage().for_each([&](LinkId, const network::LinkUsage& of) { all.push_back(of); });
+  return all;
+}
 
 CollectivePlans& Simulation::plans() const { return parts_->plans(); }
 

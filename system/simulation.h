@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/engine.h"
@@ -21,6 +22,7 @@
 #include "system/devices/operation_times.h"
 #include "system/execution/observer.h"
 #include "system/folding/cast.h"
+#include "system/folding/link_usages.h"
 #include "system/plans/plan.h"
 #include "system/plans/plans.h"
 #include "workload/graph/job.h"
@@ -50,6 +52,7 @@ struct SimulationTotals {
   std::uint32_t link_classes = 0;  // of links that messages crossed
   std::uint64_t events = 0;
   std::uint64_t messages = 0;
+  std::string_view why_by_events;  // reason why no rank ran ahead of the clock (system/tape/tape.h); empty: they did
 };
 
 class Simulation {
@@ -67,7 +70,9 @@ class Simulation {
 
   // Cast: which ranks acted for which.
   const Cast& cast() const;
-  // By LinkId.
+  // Of all links; lives no longer than the simulation.
+  LinkUsages usage() const;
+  // The same written out, by LinkId.
   std::vector<network::LinkUsage> link_usage() const;
   // Plans of the calls; live as long as the simulation.
   CollectivePlans& plans() const;

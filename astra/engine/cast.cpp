@@ -15,6 +15,26 @@ namespace {
 
 constexpr std::uint64_t kFirstAliasedGroup = 500;  // from here on streams of groups share tags with others
 
+// False for settings that make ranks differ, or depend on the order of events within an instant, whatever their
+// programs.
+bool folds_at_all(const Inputs& inputs, const Job& job) {
+  const System& system = inputs.system;
+  if (inputs.flags.rendezvous || system.bus.on) return false;
+  if (inputs.memory.kind == MemoryKind::kPool || !system.custom_of_node.empty()) return false;
+  for (const Implementation& implementation : system.implementations) {
+    if (!implementation.custom.empty()) return false;
+    for (const Algorithm& algorithm : implementation.dimensions)
+      if (algorithm.kind == AlgorithmKind::kDoubleBinaryTree ||
+          (algorithm.flat && inputs.network.dimensions.size() > 1))
+        return false;
+  }
+  for (const Program& program : job.programs)
+    if (std::ranges::any_of(program.nodes, &Node::skips)) return false;
+  return std::ranges::none_of(job.ranks, [](const RankProgram& rank) {
+    return std::ranges::any_of(rank.groups, [](std::uint64_t id) { return id >= kFirstAliasedGroup; });
+  });
+}
+
 // The classes of ranks that are alike, by their programs, their groups and whom they send to: the coarsest partition in
 // which all ranks of a class have, slot by slot, groups of one shape, and peers of one class at one distance.
 class Classes {
@@ -24,7 +44,7 @@ class Classes {
 
   // False where ranks cannot be folded.
   bool find() {
-    if (!folds_at_all() || !find_shapes()) return false;
+    if (!find_shapes()) return false;
     std::size_t count = number([&](std::uint32_t rank) { return own_signature(job_.ranks[rank]); });
     bool has_peers = std::ranges::any_of(job_.ranks, [](const RankProgram& rank) { return !rank.peers.empty(); });
     while (has_peers && count < class_of_.size()) {
@@ -50,26 +70,6 @@ class Classes {
 
  private:
   using Signature = std::vector<std::uint32_t>;
-
-  // False for settings that make ranks differ, or depend on the order of events within an instant, whatever their
-  // programs.
-  bool folds_at_all() const {
-    const System& system = inputs_.system;
-    if (inputs_.flags.backend != Backend::kUnaware || inputs_.flags.rendezvous || system.bus.on) return false;
-    if (inputs_.memory.kind == MemoryKind::kPool || !system.custom_of_node.empty()) return false;
-    for (const Implementation& implementation : system.implementations) {
-      if (!implementation.custom.empty()) return false;
-      for (const Algorithm& algorithm : implementation.dimensions)
-        if (algorithm.kind == AlgorithmKind::kDoubleBinaryTree ||
-            (algorithm.flat && inputs_.network.dimensions.size() > 1))
-          return false;
-    }
-    for (const Program& program : job_.programs)
-      if (std::ranges::any_of(program.nodes, &Node::skips)) return false;
-    return std::ranges::none_of(job_.ranks, [](const RankProgram& rank) {
-      return std::ranges::any_of(rank.groups, [](std::uint64_t id) { return id >= kFirstAliasedGroup; });
-    });
-  }
 
   // Numbers the ranks' signatures; how many there are.
   template <class SignatureOf>
@@ -186,6 +186,8 @@ Cast Cast::every_rank(const Job& job) {
 }
 
 Cast Cast::folded(const Inputs& inputs, const Job& job) {
+  if (!folds_at_all(inputs, job)) return every_rank(job);
+  if (inputs.flags.backend == Backend::kAware) return translated(inputs, job);
   Classes classes(inputs, job);
   if (!classes.find()) return every_rank(job);
   Cast cast;
@@ -201,12 +203,42 @@ Cast Cast::folded(const Inputs& inputs, const Job& job) {
   return cast;
 }
 
+Cast Cast::translated(const Inputs& inputs, const Job& job) {
+  Cast cast = every_rank(job);
+  if (inputs.network.dimensions.size() > 1) return cast;
+  cast.symmetry_ = find_symmetry(inputs, job);
+  if (!cast.symmetry_) return cast;
+  cast.folded_ = true;
+  const Translation& translation = cast.symmetry_->translation;
+  cast.ranks_.resize(translation.agents(inputs.network.npus));
+  for (std::uint32_t& rank : cast.ranks_) rank = translation.rank_of(rank);  // numbered one by one until now
+  for (std::uint32_t& agent : cast.agents_) agent = translation.agent_of(agent);
+  return cast;
+}
+
+std::uint64_t Cast::group_number(std::uint32_t slot, std::uint64_t group) const {
+  if (symmetry_) return symmetry_->group_of.at(group);
+  return folded_ ? slot + 1 : group;
+}
+
+Address Cast::send_address(std::uint32_t agent, std::uint32_t own, const Peer& to) const {
+  if (symmetry_) return {agents_[to.rank], symmetry_->translation.seen_from(to.rank, own)};
+  return folded_ ? Address{agent, to.channel} : Address{to.rank, own};
+}
+
+Address Cast::receive_address(std::uint32_t agent, std::uint32_t own, const Peer& from) const {
+  if (symmetry_) return {agent, symmetry_->translation.seen_from(own, from.rank)};
+  return {agent, folded_ ? from.channel : from.rank};
+}
+
 Address Cast::send_address(std::uint32_t agent, std::uint32_t slot, std::uint32_t peer) const {
+  if (symmetry_) return send_address(agent, ranks_[agent], Peer{.rank = peer});
   if (!folded_) return {peer, agent};
   return {ends_[agent][slot].agent, ends_[agent][slot].slot};
 }
 
 Address Cast::receive_address(std::uint32_t agent, std::uint32_t slot, std::uint32_t peer) const {
+  if (symmetry_) return receive_address(agent, ranks_[agent], Peer{.rank = peer});
   return {agent, folded_ ? slot : peer};
 }
 

@@ -66,10 +66,16 @@ class FlatTable {
     for (const std::uint64_t word : key) hash = mixed(hash ^ word);
     return static_cast<std::size_t>(hash);
   }
+  // Word by word, since the library compares arrays by a call.
+  static bool is_same(const Key& one, const Key& other) {
+    std::uint64_t difference = 0;
+    for (std::size_t i = 0; i < kWords; ++i) difference |= one[i] ^ other[i];
+    return difference == 0;
+  }
   std::size_t following(std::size_t place) const { return (place + 1) & (slots_.size() - 1); }
   std::size_t place_of(const Key& key) const {
     std::size_t place = hash(key) & (slots_.size() - 1);
-    while (slots_[place].used && slots_[place].key != key) place = following(place);
+    while (slots_[place].used && !is_same(slots_[place].key, key)) place = following(place);
     return place;
   }
   void grow() {

@@ -61,11 +61,19 @@ void Messages::start(const Parcel& parcel) {
   network_->send(place, parcel.source, parcel.destination, parcel.bytes);
 }
 
+std::uint32_t Messages::meeting_of(const FlatTable<3>::Key& key) {
+  std::uint32_t& place = meeting_of_[key];
+  if (place != FlatTable<3>::kNone) return place;
+  place = take(meetings_, free_meetings_);
+  meetings_[place].used = {};
+  return place;
+}
+
 void Messages::post(const Parcel& expected, const Completion& received) {
   const auto key = key_of(expected);
-  std::uint32_t& place = meeting_of_[key];
-  if (place == FlatTable<3>::kNone) place = take(meetings_, free_meetings_);
+  const std::uint32_t place = meeting_of(key);
   Meeting& meeting = meetings_[place];
+  if (Order* order = events_->order()) order->sequence(meeting.used);
   if (meeting.arrived == 0) {
     meeting.waiting.push_back(received);
     return;
@@ -87,10 +95,14 @@ void Messages::received(std::uint32_t place) {
 void Messages::deliver(std::uint32_t place) {
   const Parcel parcel = parcels_[place];
   const auto key = key_of(parcel);
-  std::uint32_t& found = meeting_of_[key];
-  if (found == FlatTable<3>::kNone) found = take(meetings_, free_meetings_);
-  const std::uint32_t at = found;
+  const std::uint32_t at = meeting_of(key);
   Meeting& meeting = meetings_[at];
+  Order* const order = events_->order();
+  if (order != nullptr) {
+    order->move(0, order->block_of(parcel.destination));
+    order->sequence(meeting.used);
+    order->move(order->block_of(parcel.destination), 0);
+  }
   const bool is_awaited = !meeting.waiting.empty();
   Completion received;
   if (is_awaited) {
@@ -106,7 +118,9 @@ void Messages::deliver(std::uint32_t place) {
   }
   listener_->complete(parcel.sent);
   free_parcels_.push_back(place);
-  if (is_awaited) listener_->complete(received);
+  if (!is_awaited) return;
+  if (order != nullptr) order->move(0, order->block_of(parcel.destination));
+  listener_->complete(received);
 }
 
 std::uint32_t Messages::keep(const Parcel& parcel) {

@@ -91,6 +91,7 @@ class Messages {
     std::uint32_t arrived = 0;
     std::vector<Completion> waiting{};  // rarely more than one
     Parcel first{};
+    Order::Mark used{};
   };
   struct Deferred {
     Parcel parcel{};
@@ -100,6 +101,7 @@ class Messages {
   static FlatTable<3>::Key key_of(const Parcel& parcel) {
     return {std::uint64_t{parcel.address.to} << 32 | parcel.address.from, parcel.tag, parcel.bytes};
   }
+  std::uint32_t meeting_of(const FlatTable<3>::Key& key);
   void start(const Parcel& parcel);
   void post(const Parcel& expected, const Completion& received);
   std::uint32_t keep(const Parcel& parcel);

@@ -38,12 +38,15 @@ class UnsharedNetwork : public Network {
 };
 
 // Directed links with one message at a time, in the order in which messages reach them; a device has the whole of a
-// message before it sends it on.
+// message before it sends it on. Of ranks that are folded, a message has its own way from the rank that stands for its
+// sender, and takes the links that stand for those of its way.
 class SharedNetwork : public Network {
  public:
-  SharedNetwork(const NetworkFile& network, EventQueue& events, Deliver deliver)
+  SharedNetwork(const NetworkFile& network, const Translation& translation, EventQueue& events, Deliver deliver)
       : dimension_(network.dimensions.front()),
         npus_(dimension_.size),
+        translation_(translation),
+        order_(events.order()),
         events_(&events),
         deliver_(std::move(deliver)),
         links_(std::size_t{2} * npus_) {}
@@ -57,6 +60,7 @@ class SharedNetwork : public Network {
   void handle(const Event& event) override {
     if (event.kind == EventKind::kHop) return hop(event.a);
     Link& link = links_[event.a];
+    if (order_ != nullptr) order_->touch(link.owner);
     link.busy = false;
     if (link.first == kNone) return;
     const std::uint32_t parcel = link.first;
@@ -76,6 +80,8 @@ class SharedNetwork : public Network {
     bool busy = false;
     std::uint32_t first = kNone;  // of those that wait
     std::uint32_t last = kNone;
+    Order::Owner owner{};
+    Order::Mark entered{};
   };
 
   // The device after this one on the way; a switch has the number after those of the NPUs.
@@ -101,25 +107,44 @@ class SharedNetwork : public Network {
     return number;
   }
 
+  // NPU at the one end of the next link, by which it is numbered: where it begins, but that of a link from a switch.
+  std::uint32_t npu_of_link(const Transit& transit) const {
+    return transit.at == npus_ ? transit.destination : transit.at;
+  }
+
   std::uint32_t link_of(const Transit& transit) {
+    const std::uint32_t npu = npu_of_link(transit);
+    const std::uint32_t agent = translation_.agent_of(npu);
     switch (dimension_.topology) {
       case TopologyKind::kFullyConnected:
-        return link_between(transit.at, transit.destination);
+        return link_between(agent, translation_.seen_from(npu, transit.destination));
       case TopologyKind::kSwitch:
-        return transit.at == npus_ ? npus_ + transit.destination : transit.at;
+        return transit.at == npus_ ? npus_ + agent : agent;
       case TopologyKind::kRing:
         break;
     }
-    return is_clockwise(transit) ? transit.at : npus_ + transit.at;
+    return is_clockwise(transit) ? agent : npus_ + agent;
   }
 
+  // Comes from where the message was sent, as far as the order of events is concerned.
   void enter(std::uint32_t parcel) {
-    const std::uint32_t number = link_of(transits_[parcel]);
+    const Transit& transit = transits_[parcel];
+    const std::uint32_t number = link_of(transit);
     Link& link = links_[number];
-    if (!link.busy) return transmit(number, parcel);
-    transits_[parcel].behind = kNone;
-    (link.first == kNone ? link.first : transits_[link.last].behind) = parcel;
-    link.last = parcel;
+    const Order::Place before = order_ != nullptr ? order_->place() : Order::Place{};
+    if (order_ != nullptr) {
+      order_->move(0, translation_.block_of(npu_of_link(transit)));
+      order_->sequence(link.entered);
+      order_->touch(link.owner);
+    }
+    if (link.busy) {
+      transits_[parcel].behind = kNone;
+      (link.first == kNone ? link.first : transits_[link.last].behind) = parcel;
+      link.last = parcel;
+    } else {
+      transmit(number, parcel);
+    }
+    if (order_ != nullptr) order_->go_back(before);
   }
 
   void transmit(std::uint32_t number, std::uint32_t parcel) {
@@ -129,12 +154,15 @@ class SharedNetwork : public Network {
     const Ticks time = whole_ticks(dimension_.latency + serialization, events_->now(), [&] {
       refuse_message(dimension_, dimension_.latency, serialization, transit.bytes, transit.destination);
     });
+    const auto busy = static_cast<Ticks>(serialization);
+    if (order_ != nullptr && busy == 0) order_->give_up();  // two messages may arrive in one instant
     events_->at(events_->now() + time, {EventKind::kHop, parcel, 0});
-    events_->at(events_->now() + static_cast<Ticks>(serialization), {EventKind::kLinkFree, number, parcel});
+    events_->at(events_->now() + busy, {EventKind::kLinkFree, number, parcel});
   }
 
   void hop(std::uint32_t parcel) {
     Transit& transit = transits_[parcel];
+    if (order_ != nullptr) order_->move(translation_.block_of(npu_of_link(transit)), 0);
     transit.at = next_device(transit);
     if (transit.at != transit.destination) return enter(parcel);
     deliver_(parcel);  // now, not after another event
@@ -142,6 +170,8 @@ class SharedNetwork : public Network {
 
   Dimension dimension_;
   std::uint32_t npus_;
+  Translation translation_;
+  Order* order_;  // null if every rank is simulated
   EventQueue* events_;
   Deliver deliver_;
   std::vector<Link> links_;
@@ -173,7 +203,8 @@ UnsharedPaths::Distance UnsharedPaths::distance(std::uint32_t source, std::uint3
   return {};
 }
 
-std::unique_ptr<Network> make_network(const Inputs& inputs, EventQueue& events, Deliver deliver) {
+std::unique_ptr<Network> make_network(const Inputs& inputs, const Translation* translation, EventQueue& events,
+                                      Deliver deliver) {
   const NetworkFile& network = inputs.network;
   if (inputs.flags.backend == Backend::kUnaware) return std::make_unique<UnsharedNetwork>(network, events);
   if (network.dimensions.size() > 1)
@@ -185,7 +216,9 @@ std::unique_ptr<Network> make_network(const Inputs& inputs, EventQueue& events, 
   if (dimension.topology == TopologyKind::kRing && dimension.size == 2)
     throw InputError({network.file}, "is a Ring of 2 NPUs, which the congestion-aware backend cannot build",
                      "a FullyConnected of 2 has the same two links");
-  return std::make_unique<SharedNetwork>(network, events, std::move(deliver));
+  const Translation none(Translation::Kind::kRotation, network.npus, network.npus);
+  return std::make_unique<SharedNetwork>(network, translation != nullptr ? *translation : none, events,
+                                         std::move(deliver));
 }
 
 }  // namespace orrery::astra

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "astra/engine/messages.h"
+#include "astra/engine/translation.h"
 #include "astra/input/inputs.h"
 
 namespace orrery::astra {
@@ -32,7 +33,9 @@ class UnsharedPaths {
 // Called with a parcel that is at its destination.
 using Deliver = std::function<void(std::uint32_t parcel)>;
 
-// InputError where the backend cannot have this network.
-std::unique_ptr<Network> make_network(const Inputs& inputs, EventQueue& events, Deliver deliver);
+// InputError where the backend cannot have this network. With a translation, a link stands for those to which that
+// moves it.
+std::unique_ptr<Network> make_network(const Inputs& inputs, const Translation* translation, EventQueue& events,
+                                      Deliver deliver);
 
 }  // namespace orrery::astra

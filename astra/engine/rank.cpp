@@ -85,13 +85,11 @@ class Rank::Stream : public Stage {
   static std::uint32_t custom_tag(const Node& node) { return static_cast<std::uint32_t>(kCollectiveTags) + node.tag; }
 
   Parcel parcel(const Peer& to, std::uint32_t tag, std::uint64_t bytes, const Completion& sent) const {
-    const bool folded = rank_->world_->cast.is_folded();
-    const Address address = folded ? Address{rank_->agent_, to.channel} : Address{to.rank, rank_->number_};
+    const Address address = rank_->world_->cast.send_address(rank_->agent_, rank_->number_, to);
     return {address, tag, rank_->number_, to.rank, bytes, sent};
   }
   Parcel expected(const Peer& from, std::uint32_t tag, std::uint64_t bytes) const {
-    const bool folded = rank_->world_->cast.is_folded();
-    const Address address = {rank_->agent_, folded ? from.channel : from.rank};
+    const Address address = rank_->world_->cast.receive_address(rank_->agent_, rank_->number_, from);
     return {address, tag, from.rank, rank_->number_, bytes, {}};
   }
 
@@ -266,7 +264,7 @@ void Rank::issue_collective(std::uint32_t index) {
       free_streams_.pop_back();
     }
     // Ranks that are folded number their groups alike, but know them by different ids.
-    const std::uint64_t base = (world_->cast.is_folded() ? node.slot + 1 : group) * kGroupStreams;
+    const std::uint64_t base = world_->cast.group_number(node.slot, group) * kGroupStreams;
     const std::uint64_t stream = group == 0 ? world_streams_++ : base + group_streams_[node.slot]++;
     streams_[place]->begin(index, static_cast<std::uint32_t>(kCollectiveTags + stream % kCollectiveTags),
                            std::move(phases));
@@ -356,6 +354,7 @@ void Rank::next_phase(std::uint32_t number) {
 
 void Rank::note_join(Queue& queue, Stream& stream) {
   if (!world_->cast.is_folded()) return;
+  if (Order* order = world_->events.order()) return order->sequence(queue.joined);
   const Ticks now = world_->events.now();
   if (queue.joined_at != now) {
     queue.cohort = static_cast<std::uint32_t>(cohorts_.size());
@@ -369,7 +368,7 @@ void Rank::note_join(Queue& queue, Stream& stream) {
 }
 
 void Rank::note_start(const Stream& stream) {
-  if (!world_->cast.is_folded()) return;
+  if (!world_->cast.is_folded() || world_->events.order() != nullptr) return;
   const Ticks now = world_->events.now();
   Cohort& cohort = cohorts_[stream.cohort];
   if (cohort.started_at == UINT64_MAX) cohort.started_at = now;

@@ -95,6 +95,7 @@ class Rank {
     Ticks joined_at = UINT64_MAX;
     std::uint64_t joined_event = 0;
     std::uint32_t cohort = 0;  // of those that joined last
+    Order::Mark joined{};      // last, where links are shared
   };
 
   // Chunks that joined a queue in one instant. In which order they did may differ from rank to rank, if that was in

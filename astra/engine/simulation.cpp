@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "astra/engine/simulation.h"
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <string>
@@ -57,25 +58,36 @@ class RemoteMemoryModel : public Memory {
 class Simulation : public Listener {
  public:
   Simulation(const Inputs& inputs, const Job& job, const Cast& cast)
-      : timers_(events_),
-        network_(make_network(inputs, events_, [this](std::uint32_t parcel) { messages_->deliver(parcel); })),
+      : order_(order_of(cast)),
+        events_(order()),
+        timers_(events_),
+        network_(make_network(inputs, cast.translation(), events_,
+                              [this](std::uint32_t parcel) { messages_->deliver(parcel); })),
         memory_(inputs.memory, events_, timers_),
         messages_(std::in_place, events_, *network_, *this, inputs.flags.rendezvous),
         world_{inputs, job, cast, events_, timers_, *messages_, memory_, custom_} {
     ranks_.reserve(cast.agent_count());
     for (std::uint32_t agent = 0; agent < cast.agent_count(); ++agent) ranks_.emplace_back(world_, agent);
+    if (order_) owners_.resize(cast.agent_count());
   }
 
   // False if the result may depend on the order of what is folded.
   bool run() {
-    for (Rank& rank : ranks_) rank.start();
+    for (std::uint32_t agent = 0; agent < ranks_.size(); ++agent) {
+      acts(agent);
+      ranks_[agent].start();
+    }
     if (!events_.empty() && events_.next_time() == 0) refuse_zero();
     while (!events_.empty()) {
       events_.proceed([this](const Event& event) { handle(event); });
       if (world_.depends_on_order && world_.cast.is_folded()) return false;
+      if (order_ && !order_->is_sound()) return false;
     }
     return true;
   }
+
+  // True if nothing has to be said of ranks by themselves.
+  bool is_plain() const { return std::ranges::all_of(ranks_, &Rank::finished) && messages_->unclaimed().empty(); }
 
   Result result() const {
     if (std::optional<StuckError> stuck = stuck_error(world_.inputs, world_.job, world_.cast, ranks_)) throw *stuck;
@@ -108,17 +120,28 @@ class Simulation : public Listener {
       case CompletionKind::kRendezvousReceive:
         return messages_->complete(completion);
       default:
+        acts(completion.rank);
         return ranks_[completion.rank].complete(completion);
     }
   }
 
  private:
+  static std::optional<Order> order_of(const Cast& cast) {
+    return cast.translation() != nullptr ? std::optional<Order>(*cast.translation()) : std::nullopt;
+  }
+  Order* order() { return order_ ? &*order_ : nullptr; }
+
+  void acts(std::uint32_t agent) {
+    if (order_) order_->touch(owners_[agent]);
+  }
+
   void handle(const Event& event) {
     ++world_.event;
     switch (event.kind) {
       case EventKind::kTimers:
         return timers_.fire(event, [this](std::uint32_t rank, const Timer& timer) {
           ++world_.event;
+          acts(rank);
           if (timer.kind == TimerKind::kMemoryServed) memory_.next();
           ranks_[rank].fire(timer);
         });
@@ -179,6 +202,8 @@ class Simulation : public Listener {
     throw InputError({std::move(problem)});
   }
 
+  std::optional<Order> order_;        // where ranks are folded that share links
+  std::vector<Order::Owner> owners_;  // by agent
   EventQueue events_;
   Timers timers_;
   std::unique_ptr<Network> network_;
@@ -189,12 +214,25 @@ class Simulation : public Listener {
   std::vector<Rank> ranks_;
 };
 
+// Nothing where the order of what is folded might matter, or there is something to say that names ranks.
+std::optional<Result> simulate_translated(const Inputs& inputs, const Job& job, const Cast& cast) {
+  try {
+    Simulation simulation(inputs, job, cast);
+    if (simulation.run() && simulation.is_plain()) return simulation.result();
+  } catch (const InputError&) {  // again where every rank is simulated
+  } catch (const StuckError&) {
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result simulate(const Inputs& inputs, const Job& job, Folding folding) {
   if (folding == Folding::kAuto) {
     const Cast folded = Cast::folded(inputs, job);
-    if (folded.is_folded()) {
+    if (folded.translation() != nullptr) {
+      if (std::optional<Result> result = simulate_translated(inputs, job, folded)) return *std::move(result);
+    } else if (folded.is_folded()) {
       Simulation simulation(inputs, job, folded);
       if (simulation.run()) return simulation.result();
     }

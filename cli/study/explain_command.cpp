@@ -32,8 +32,9 @@ int explain(const ExplainOptions& options, const Session& session) {
   RunningPoints running(options.points, session);
   study::Explanation explanation;
   const auto study = [&] {
-    explanation =
-        study::explain({options.experiment, session.settings, session.allow_oom}, running.points(), session.files);
+    explanation = study::explain(
+        {options.experiment, session.settings, session.allow_oom, session.outputs.wants_document()}, running.points(),
+        session.files);
   };
   if (const std::optional<int> code = running.run(study)) return *code;
   print_warnings(explanation.warnings);

@@ -252,7 +252,8 @@ int sweep(const SweepCommandOptions& options, const Session& session) {
       if (folder) folder->add(point, found, result);
       if (watched) watched->add(point, found);
     };
-    points = study::run_sweep(sweep, session.allow_oom, running.points(), session.files, done);
+    points = study::run_sweep(sweep, session.allow_oom, running.points(), session.files,
+                              folder || watched ? study::PointDone(done) : study::PointDone());
   };
   const std::optional<int> code = running.run(study, texts);
   if (watched) watched->clear();

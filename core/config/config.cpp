@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/config/chosen_file.h"
 #include "core/config/key_path.h"
 #include "core/config/other_names.h"
 #include "core/config/quantity_text.h"

@@ -35,6 +35,9 @@
 
 namespace orrery {
 
+// True of a file that is neither a shipped one nor one in which Orrery has written all keys out.
+bool is_chosen_file(const std::string& file, const ConfigFiles& files);
+
 // One line of docs/config.md.
 struct KeyDescription {
   std::string path;      // "cluster.dims[].bandwidth"

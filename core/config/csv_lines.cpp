@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/config/csv_lines.h"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -13,6 +14,7 @@ constexpr std::string_view kBlank = " \t\r";
 
 std::vector<CsvCell> CsvLine::cells() const {
   std::vector<CsvCell> cells;
+  cells.reserve(static_cast<std::size_t>(std::ranges::count(text, ',')) + 1);
   std::size_t start = 0;
   while (true) {
     const std::size_t comma = text.find(',', start);

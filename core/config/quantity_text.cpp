@@ -181,7 +181,22 @@ std::string exact_text(const Family& family, std::int64_t value) {
   return best;
 }
 
-Parsed<std::int64_t> parse(const Family& family, std::string_view whole) {
+// Nothing where the text is no such quantity.
+std::optional<std::int64_t> value_in(const Family& family, std::string_view whole) {
+  std::string_view text = trimmed(whole);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty() || text.front() == '-') return std::nullopt;
+  const auto number = take_decimal(text);
+  if (!number) return std::nullopt;
+  const Unit* unit = find_unit(family, with_short_bits(trimmed(text)));
+  const auto value = unit == nullptr ? std::nullopt : scaled(*number, *unit);
+  if (!value || *value > family.most || (*value == 0 && (family.positive || number->mantissa != 0)))
+    return std::nullopt;
+  return value;
+}
+
+// Explains why a text is no such quantity.
+Parsed<std::int64_t> problem_with(const Family& family, std::string_view whole) {
   const std::string shown = printable(whole, 40);
   const std::string wanted = fmt::format("write {} such as '{}'", family.what, family.example);
   std::string_view text = trimmed(whole);
@@ -209,11 +224,14 @@ Parsed<std::int64_t> parse(const Family& family, std::string_view whole) {
     return {{}, fmt::format("'{}' is finer than the resolution of {}", shown, family.what), {}};
   if (*value == 0 && family.positive)
     return {{}, fmt::format("'{}' is zero; {} must be positive", shown, family.what), wanted};
-  if (*value > family.most)
-    return {{},
-            fmt::format("'{}' is too large; {} is at most {}", shown, family.what, exact_text(family, family.most)),
-            wanted};
-  return {*value, {}, {}};
+  return {{},
+          fmt::format("'{}' is too large; {} is at most {}", shown, family.what, exact_text(family, family.most)),
+          wanted};
+}
+
+Parsed<std::int64_t> parse(const Family& family, std::string_view text) {
+  if (const auto value = value_in(family, text)) return {value, {}, {}};
+  return problem_with(family, text);
 }
 
 template <class Q>
@@ -243,6 +261,14 @@ Parsed<Q> parse_quantity(std::string_view text) {
   if (!parsed.value) return {{}, std::move(parsed.problem), std::move(parsed.hint)};
   return {Q(*parsed.value), {}, {}};
 }
+template <class Q>
+bool is_quantity(std::string_view text) {
+  return value_in(family_of<Q>(), text).has_value();
+}
+template bool is_quantity<Bandwidth>(std::string_view text);
+template bool is_quantity<Duration>(std::string_view text);
+template bool is_quantity<Efficiency>(std::string_view text);
+
 template Parsed<Bytes> parse_quantity(std::string_view text);
 template Parsed<Bandwidth> parse_quantity(std::string_view text);
 template Parsed<Duration> parse_quantity(std::string_view text);

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/units.h"
 
@@ -30,6 +31,10 @@ struct Parsed {
 // Efficiency ("80 %", never a bare number) is at most 100 %.
 template <class Q>
 Parsed<Q> parse_quantity(std::string_view text);
+
+// True if parse_quantity() has a value, of a Bandwidth, Duration or Efficiency. Costs no explanation.
+template <class Q>
+bool is_quantity(std::string_view text);
 
 // Ratio of two units: 1000 for "GB/s" and "MB/s"; 1 for "" and "", two plain numbers. Nothing where one of them is no
 // unit, or they are not units of the same.
@@ -71,5 +76,9 @@ std::string rounded_count(std::int64_t count);
 
 // "1 rank", "2 ranks".
 std::string counted(std::uint64_t count, std::string_view what);
+
+// Units of a type of keys as docs/config.md names it ("size", "bandwidth", "time", "rate", "power", "efficiency"), from
+// large to small; none of other types. A `b` stands for `bit` and `bits` as well.
+std::vector<std::string_view> units_of_type(std::string_view type);
 
 }  // namespace orrery

@@ -14,6 +14,7 @@
 
 #include "core/config/original_paths.h"
 #include "core/config/other_names.h"
+#include "core/config/parsed_files.h"
 #include "core/config/relative.h"
 #include "core/files/input_files.h"
 #include "core/files/read_file.h"
@@ -295,12 +296,24 @@ ConfigFiles::Document* ConfigFiles::read(const std::filesystem::path& path, cons
   return &known->second;
 }
 
+ConfigFiles::ConfigFiles(std::filesystem::path shipped, const std::filesystem::path& parsed)
+    : shipped_(std::move(shipped)), parsed_(parsed.empty() ? nullptr : std::make_shared<const ParsedFiles>(parsed)) {}
+
+// The lock is held.
+ConfigValue ConfigFiles::parse(Document& document, const std::filesystem::path& path) const {
+  const std::string file = path.string(), folder = shipped_.string() + "/";
+  if (parsed_ && file.starts_with(folder))
+    if (auto known = parsed_->find(std::string_view(file).substr(folder.size()), document.text, file))
+      return *std::move(known);
+  return parse_file(document.text, file, document.problems);
+}
+
 ConfigValue ConfigFiles::load(const std::filesystem::path& path, const Location& wanted_at,
                               Diagnostics& diagnostics) const {
   const std::lock_guard lock(lock_);
   Document* const document = read(path, wanted_at, diagnostics);
   if (document == nullptr) return nothing_in(path);
-  if (!document->value) document->value = parse_file(document->text, path.string(), document->problems);
+  if (!document->value) document->value = parse(*document, path);
   for (const Problem& problem : document->problems.problems()) diagnostics.add(problem);
   return *document->value;
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -67,10 +68,13 @@ bool may_be_configuration(const std::string& file);
 // True if `file` may be a trace as well: JSON can be either.
 bool may_be_trace(const std::string& file);
 
+class ParsedFiles;
+
 // The folder of shipped configurations, and how a name in a file becomes another file. Any thread may call.
 class ConfigFiles {
  public:
-  explicit ConfigFiles(std::filesystem::path shipped) : shipped_(std::move(shipped)) {}
+  // `parsed`: a file of those that were parsed before (core/config/parsed_files.h), if there is one.
+  explicit ConfigFiles(std::filesystem::path shipped, const std::filesystem::path& parsed = {});
 
   const std::filesystem::path& shipped() const { return shipped_; }
 
@@ -108,10 +112,12 @@ class ConfigFiles {
     Diagnostics problems{};              // of parsing it
   };
   static Stamp stamp_of(const std::filesystem::path& path);
+  ConfigValue parse(Document& document, const std::filesystem::path& path) const;
   // Null if it cannot be read, which is an error. The lock is held.
   Document* read(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) const;
 
   std::filesystem::path shipped_;
+  std::shared_ptr<const ParsedFiles> parsed_;  // null: none
   mutable std::mutex lock_;
   mutable std::map<std::filesystem::path, Document> documents_;
 };

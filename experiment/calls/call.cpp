@@ -251,7 +251,7 @@ std::string call_text(const CallSource& call) {
 
 workload::Job job_of(const CallSource& call) {
   workload::Job job = workload::call_job(call.operation, call.size, call.ranks);
-  job.communicators.front().exchange = call.exchange;
+  if (call.exchange) job.communicators.front().exchange = std::make_shared<const TokenExchange>(*call.exchange);
   return job;
 }
 

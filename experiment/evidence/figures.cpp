@@ -310,9 +310,8 @@ class Finder {
   }
 
   static Figure::Role role_of(const std::string& value) {
-    if (parse_quantity<Duration>(value).value) return Figure::Role::kLatency;
-    if (parse_quantity<Bandwidth>(value).value || parse_quantity<Efficiency>(value).value)
-      return Figure::Role::kBandwidth;
+    if (is_quantity<Duration>(value)) return Figure::Role::kLatency;
+    if (is_quantity<Bandwidth>(value) || is_quantity<Efficiency>(value)) return Figure::Role::kBandwidth;
     return Figure::Role::kOther;
   }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@
 #include "core/units.h"
 #include "experiment/experiment.h"
 #include "system/devices/operator_model.h"
-#include "workload/training/program/least_time.h"
+#include "workload/training/bounds/least_time.h"
 #include "workload/training/program/memory_need.h"
 #include "workload/training/spec/training_spec.h"
 
@@ -39,6 +40,9 @@ class PlanBounds {
   };
   // `plan` has passed check_training(). The time is worked out where the memory is no more than `most`, else zero.
   Bound of(const workload::TrainingSpec& plan, Bytes most);
+  // A higher bound of the time than that, for more work: by the order of all passes of one pipeline, and what its
+  // stages send to one another. No less than `least`, which is another bound.
+  Duration refined(const workload::TrainingSpec& plan, Duration least);
   // Memory of a host for each of its devices, the least of all; nothing where it is not known.
   std::optional<Bytes> host_capacity() const { return host_.capacity; }
 
@@ -52,10 +56,26 @@ class PlanBounds {
   const collectives::GroupShape* shape_of(const workload::RankGrid& grid, workload::GroupFamily family,
                                           const workload::RankGrid::Place& place);
   std::uint32_t groups_of(const workload::TrainingSpec& training, const workload::RankGrid& grid,
-                          const workload::RankGrid::Place& place);
+                          const workload::RankGrid::Place& place, bool is_fullest);
+  struct Pipeline {
+    workload::PipelineRanks ranks;
+    std::vector<DeviceId> devices;  // by stage; none where nothing is known of what they send
+
+    bool is_like(const Pipeline& other) const {
+      return ranks.groups == other.ranks.groups && ranks.load == other.ranks.load;
+    }
+  };
+  // All that where the groups of a plan lie follows from.
+  using Layout = std::vector<std::int64_t>;
+  static Layout layout_of(const workload::TrainingSpec& training, std::size_t loads);
   // Some pipelines of the job, no two of them alike.
-  std::vector<workload::PipelineRanks> pipelines_of(const workload::TrainingSpec& training,
-                                                    const workload::StageRequests& requests);
+  const std::vector<Pipeline>& pipelines_of(const workload::TrainingSpec& training,
+                                            const workload::StageRequests& requests);
+  std::vector<Pipeline> make_pipelines(const workload::TrainingSpec& training, const workload::StageRequests& requests);
+  // The plan on the fastest hosts.
+  workload::TrainingSpec with_best_host(const workload::TrainingSpec& plan) const;
+  workload::LeastCollective collectives();
+  workload::LeastMessage message(DeviceId from, DeviceId to, Bytes bytes) const;
   // Devices of the ranks of a plan, of which it may have fewer.
   std::span<const DeviceId> placement_of(const workload::Parallelism& parallel);
   Duration least_collective(const collectives::GroupShape& shape, CollectiveKind kind, Bytes bytes);
@@ -63,6 +83,11 @@ class PlanBounds {
   const Experiment& experiment_;
   const workload::HostMemory host_;            // fastest rates, and least capacity, of all types of devices
   std::vector<system::OperatorModel> models_;  // by type of device
+  struct OperatorHash {
+    std::size_t operator()(const workload::Operator& op) const;
+  };
+  // Times on the fastest device, of all plans together: most of their operators are those of others.
+  std::unordered_map<workload::Operator, Duration, OperatorHash> operators_;
   // Device of each rank, keyed by the number of devices that plans use of each node (0: all); empty where nothing is
   // known of collectives.
   std::map<std::uint32_t, std::vector<DeviceId>> placements_;
@@ -73,6 +98,7 @@ class PlanBounds {
   std::set<collectives::GroupShape> shapes_;
   std::map<Groups, std::uint32_t> numbers_;
   std::vector<Groups> groups_;  // by number
+  std::map<Layout, std::vector<Pipeline>> pipelines_;
   std::map<std::tuple<const collectives::GroupShape*, CollectiveKind, std::int64_t>, Duration> collectives_;
 };
 

@@ -15,7 +15,7 @@
 #include "experiment/job.h"
 #include "experiment/several_jobs.h"
 #include "experiment/warnings.h"
-#include "report/culprits.h"
+#include "report/path/culprits.h"
 #include "report/path_links.h"
 #include "report/timeline/timeline.h"
 #include "system/execution/repetitions.h"
@@ -43,6 +43,7 @@ bool takes_measured_times(const WorkloadSource& workload, const workload::Job& j
 
 // Requests to a run beside its result.
 struct Wanted {
+  RunFigures figures{};
   std::span<const report::RankChoice> ranks{};  // that will be written
   bool path = false;
   bool slack = false;
@@ -59,7 +60,7 @@ std::optional<report::Slack> find_slack(const workload::Job& job, const workload
 }
 
 report::CriticalPath find_path(const Experiment& experiment, const ExperimentJob& whole,
-                               std::span<const network::LinkUsage> usage, const system::SimulationTotals& totals,
+                               const system::LinkUsages& usage, const system::SimulationTotals& totals,
                                const report::OperationLog& log, report::PathLinks& links, report::Result& result) {
   const system::Perturbation perturbation =
       system::by_rank(experiment.simulation.perturbation, experiment.fabric, whole.placement);
@@ -101,7 +102,7 @@ std::vector<std::optional<FlopRate>> peaks_of(const Experiment& experiment, cons
                                               std::span<const system::ComputeOptions> compute) {
   std::vector<std::optional<FlopRate>> peaks;
   for (std::size_t rank = 0; rank < whole.job.ranks.size(); ++rank)
-    peaks.push_back(experiment.device_of(whole.placement[rank]).peak(compute[whole.job.ranks[rank].graph].precision));
+    peaks.push_back(experiment.device_of(whole.placement[rank]).peak(compute[whole.job.ranks.graph(rank)].precision));
   return peaks;
 }
 
@@ -153,6 +154,7 @@ struct Simulated {
   const ExperimentJob& whole;
   const system::SimulationTotals& totals;
   const report::OperationLog& log;
+  bool has_passes = true;
 };
 
 // Adds figures of training, of a collective or of a product; of several jobs what each is and takes alone.
@@ -160,11 +162,12 @@ template <class Progress>
 void add_figures(const Simulated& run, const Progress& progress, report::Result& result) {
   const JobSource& only = run.experiment.jobs.front();
   if (run.jobs.size() > 1) {
-    add_jobs(run.experiment, run.jobs, run.whole.job, run.totals, run.log, result, progress);
+    add_jobs(run.experiment, run.jobs, run.whole.job, run.totals, run.log, run.has_passes, result, progress);
   } else if (run.whole.training) {
     result.iterations = run.whole.training->iterations;
-    result.training = figures_of(run.experiment, only.workload, run.whole,
-                                 run.totals.finish.time_since_epoch() - result.initial, run.totals, run.log);
+    result.training =
+        figures_of(run.experiment, only.workload, run.whole, run.totals.finish.time_since_epoch() - result.initial,
+                   run.totals, run.has_passes ? &run.log : nullptr);
   } else if (const std::optional<CallSource>& call = only.workload.call) {
     if (call->product)
       result.product = figures_of(run.experiment, *call->product, run.whole.placement, run.totals.finish);
@@ -193,20 +196,21 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
   const workload::Matching matching = workload::match(job);
   warn_before_run(experiment, job, matching, whole.placement, options.compute_by_graph, diagnostics);
   // 2. Simulate.
-  report::OperationLog log(job.ranks.size());
+  report::OperationLog log(job.ranks.size(), wanted.figures.any() ? UINT32_MAX : report::initial_nodes(job));
   system::Simulation simulation({whole.job, matching, experiment.fabric, experiment.devices, whole.placement}, options,
                                 network_of(experiment), log);
   const system::SimulationTotals totals = simulation.run(show("simulating"));
   warn_after_run(experiment, simulation.plans(), diagnostics);
   // 3. Report.
-  report::Result result = report::make_result(whole.job, experiment.fabric, simulation, totals, log);
+  report::Result result =
+      report::make_result(whole.job, experiment.fabric, simulation, totals, log, wanted.figures.parts);
   warn_of_unused_links(experiment, result.links, diagnostics);
-  add_figures({experiment, jobs, whole, totals, log}, show("simulating each job alone"), result);
+  add_figures({experiment, jobs, whole, totals, log, wanted.figures.passes}, show("simulating each job alone"), result);
   report::CriticalPath path;
   std::vector<report::RankLinkRates> rates;
   report::MachineFacts machine;
   if (wanted.path || wanted.link_rates || !wanted.told.empty()) {
-    const std::vector<network::LinkUsage> usage = simulation.link_usage();
+    const system::LinkUsages usage = simulation.usage();
     report::PathLinks links(experiment.fabric, simulation.plans(), matching, usage, whole.placement);
     if (wanted.path) {
       path = find_path(experiment, whole, usage, totals, log, links, result);
@@ -217,7 +221,7 @@ Run simulate_job(const Experiment& experiment, const Wanted& wanted, workload::L
           find_machine_facts(whole, result, wanted.told, peaks_of(experiment, whole, options.compute_by_graph), links);
     if (wanted.link_rates) rates = find_link_rates(job, totals, log, result, *wanted.link_rates, links);
   }
-  if (!wanted.path)
+  if (!wanted.path && wanted.figures.parts && wanted.figures.path)
     result.path = report::critical_path(whole.job, log, totals.acting, result, {.matching = &matching}).parts;
   std::optional<report::Slack> slack = wanted.slack ? find_slack(job, matching, totals, log) : std::nullopt;
   result.computes_as_measured = computes_as_measured;
@@ -275,9 +279,9 @@ void check_experiment(const RunRequest& request, const ConfigFiles& files) {
   }
 }
 
-Run run_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics,
-                   const RunProgress& progress) {
-  return simulate_experiment(experiment, allow_oom, {}, diagnostics, Clock::now(), progress);
+Run run_experiment(const Experiment& experiment, bool allow_oom, Diagnostics& diagnostics, const RunProgress& progress,
+                   RunFigures figures) {
+  return simulate_experiment(experiment, allow_oom, {.figures = figures}, diagnostics, Clock::now(), progress);
 }
 
 Run run_experiment(const RunRequest& request, const ConfigFiles& files, const RunProgress& progress) {
@@ -287,10 +291,12 @@ Run run_experiment(const RunRequest& request, const ConfigFiles& files, const Ru
   if (request.when_read) request.when_read(experiment);
   experiment.simulation.fast_forward = request.fast_forward;
   try {
-    return simulate_experiment(
-        experiment, request.allow_oom,
-        {request.ranks, request.finds_path, request.finds_slack, request.link_rates_of, request.tells_of}, diagnostics,
-        started, progress);
+    const bool tells_all =
+        request.finds_path || request.finds_slack || request.link_rates_of || !request.tells_of.empty();
+    return simulate_experiment(experiment, request.allow_oom,
+                               {tells_all ? RunFigures{} : request.figures, request.ranks, request.finds_path,
+                                request.finds_slack, request.link_rates_of, request.tells_of},
+                               diagnostics, started, progress);
   } catch (const InputError& error) {
     throw with_warnings(error, diagnostics, request.file);
   } catch (const StuckError&) {

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "core/config/chosen_file.h"
 #include "core/config/price.h"
 #include "core/config/quantity_text.h"
 #include "network/fabric/caps.h"

@@ -86,6 +86,11 @@ bool FlowNetwork::count_groups(PathId path, std::uint64_t groups) {
   return true;
 }
 
+std::optional<Duration> FlowNetwork::time_alone(PathId group) {
+  if (!paths_.has_links_once(group) || !paths_.can_be_alone(group)) return std::nullopt;
+  return paths_.send_group(group, 0);
+}
+
 void FlowNetwork::settle() {
   for (UncontendedFlow& message : started_) {
     message.start = engine_.now();
@@ -125,8 +130,8 @@ void FlowNetwork::put_back(const Moving& message) {
   share(flow);
 }
 
-std::vector<LinkUsage> FlowNetwork::link_usage() const {
-  std::vector<LinkUsage> usage(fabric_.link_count());
+PagedArray<LinkUsage> FlowNetwork::usage() const {
+  PagedArray<LinkUsage> usage(fabric_.link_count());
   graph_.add_busy(usage, engine_.now());
   paths_.add_sent(usage);
   uncontended_.add_busy(usage);

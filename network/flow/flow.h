@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -52,9 +53,10 @@ class FlowNetwork : public Network, private EventSink {
   Time start(const Message& message) override;
   Duration count_private(PathId path, Bytes bytes, std::uint64_t messages) override;
   bool count_groups(PathId path, std::uint64_t groups) override;
+  std::optional<Duration> time_alone(PathId group) override;
   void split(std::span<const LinkSplit> links) override;
   void settle() override;
-  std::vector<LinkUsage> link_usage() const override;
+  PagedArray<LinkUsage> usage() const override;
 
  private:
   // Payloads: flows that share links end, the bandwidth of a link changes, or one of uncontended_ ends.

@@ -51,7 +51,7 @@ void FlowGraph::cross(std::uint32_t index, LinkId id, std::uint64_t weight) {
 }
 
 std::uint32_t FlowGraph::number_of(LinkId id) {
-  std::uint32_t& known = index_of_link_[index_of(id)];
+  std::uint32_t& known = index_of_link_.own(index_of(id));
   if (known != kNoIndex) return known;
   known = static_cast<std::uint32_t>(links_.size());
   FlowLink& added = links_.emplace_back();
@@ -75,7 +75,7 @@ void FlowGraph::change(std::uint32_t index, Time now) {
 
 void FlowGraph::split(std::span<const LinkSplit> links) {
   for (const LinkSplit& split : links) {
-    const std::uint32_t parent = index_of_link_[index_of(split.parent)];
+    const std::uint32_t parent = index_of_link_.at(index_of(split.parent));
     if (parent == kNoIndex) continue;
     const std::uint32_t link = number_of(split.link);
     ORRERY_ASSERT(links_[parent].users.empty() && links_[link].users.empty());
@@ -120,9 +120,9 @@ void FlowGraph::remove(std::uint32_t index, Time now) {
   free_.push_back(index);
 }
 
-void FlowGraph::add_busy(std::vector<LinkUsage>& usage, Time now) const {
+void FlowGraph::add_busy(PagedArray<LinkUsage>& usage, Time now) const {
   for (const FlowLink& link : links_)
-    usage[index_of(link.id)].busy += link.busy + (link.users.empty() ? Duration::zero() : now - link.busy_since);
+    usage.own(index_of(link.id)).busy += link.busy + (link.users.empty() ? Duration::zero() : now - link.busy_since);
 }
 
 }  // namespace orrery::network

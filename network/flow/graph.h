@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/paged_array.h"
 #include "core/units.h"
 #include "network/fabric/fabric.h"
 #include "network/network.h"
@@ -111,13 +112,13 @@ class FlowGraph {
   std::uint64_t new_mark() { return ++mark_; }
 
   // Adds for how long each link had flows.
-  void add_busy(std::vector<LinkUsage>& usage, Time now) const;
+  void add_busy(PagedArray<LinkUsage>& usage, Time now) const;
 
  private:
   std::uint32_t number_of(LinkId id);
 
   const Fabric& fabric_;
-  std::vector<std::uint32_t> index_of_link_;  // by LinkId, into links_
+  PagedArray<std::uint32_t> index_of_link_;  // by LinkId, into links_
   std::vector<FlowLink> links_;
   std::vector<Flow> flows_;
   // Fields that walks over the flows read, kept in arrays of their own so that they stay in the cache.

@@ -44,8 +44,8 @@ UncontendedFlow UncontendedFlows::end(PathId path) {
 }
 
 std::optional<UncontendedFlow> UncontendedFlows::evict(LinkId link) {
-  const PathId path = links_[index_of(link)].holder;
-  if (path == kNobody || is_free(links_[index_of(link)])) return std::nullopt;
+  const PathId path = links_.at(index_of(link)).holder;
+  if (path == kNobody || is_free(links_.own(index_of(link)))) return std::nullopt;
   engine_.cancel(holder(path).end);
   if (paths_.is_group(path)) book_group(path, engine_.now() - holder(path).start);
   hand_over(path);
@@ -54,25 +54,25 @@ std::optional<UncontendedFlow> UncontendedFlows::evict(LinkId link) {
 
 std::vector<UncontendedFlow> UncontendedFlows::evict_all() {
   std::vector<UncontendedFlow> evicted;
-  for (std::uint32_t link = 0; link < links_.size(); ++link)
-    if (const auto flow = evict(LinkId(link))) evicted.push_back(*flow);
+  links_.for_each_own([&](std::size_t link, const LinkState&) {
+    if (const auto flow = evict(LinkId(static_cast<std::uint32_t>(link)))) evicted.push_back(*flow);
+  });
   return evicted;
 }
 
-void UncontendedFlows::add_busy(std::vector<LinkUsage>& usage) const {
-  for (std::size_t link = 0; link < links_.size(); ++link) {
-    const LinkState& state = links_[link];
-    usage[link].busy += state.busy;
-    if (state.holder == kNobody) continue;
+void UncontendedFlows::add_busy(PagedArray<LinkUsage>& usage) const {
+  links_.for_each_own([&](std::size_t link, const LinkState& state) {
+    if (state.busy > Duration::zero()) usage.own(link).busy += state.busy;
+    if (state.holder == kNobody) return;
     const Holder& by = holder(state.holder);
-    usage[link].busy += by.busy;
+    usage.own(link).busy += by.busy;
     if (by.state != State::kIdle && !paths_.is_group(state.holder))
-      usage[link].busy += std::min(engine_.now(), by.release()) - by.start;
-  }
+      usage.own(link).busy += std::min(engine_.now(), by.release()) - by.start;
+  });
   for (std::uint32_t path = 0; path < holders_.size(); ++path) {
     if (!paths_.is_group(PathId(path)) || holders_[path].state != State::kTold) continue;
     for (const auto& [load, transfer] : paths_.loads(PathId(path)))
-      usage[index_of(load.link)].busy += std::min(engine_.now() - holders_[path].start, transfer);
+      usage.own(index_of(load.link)).busy += std::min(engine_.now() - holders_[path].start, transfer);
   }
 }
 
@@ -91,19 +91,20 @@ void UncontendedFlows::book_end(PathId path) {
 
 // For how long each link has carried the group, `until` after its start.
 void UncontendedFlows::book_group(PathId path, Duration until) {
-  for (const auto& [load, transfer] : paths_.loads(path)) links_[index_of(load.link)].busy += std::min(transfer, until);
+  for (const auto& [load, transfer] : paths_.loads(path))
+    links_.own(index_of(load.link)).busy += std::min(transfer, until);
 }
 
 // All or none.
 bool UncontendedFlows::take_links(PathId path) {
   const std::span<const LinkId> links = paths_.links(path, taking_);
   for (std::size_t taken = 0; taken < links.size(); ++taken) {
-    LinkState& state = links_[index_of(links[taken])];
+    LinkState& state = links_.own(index_of(links[taken]));
     if (state.holder != path && is_free(state)) {
       state.holder = path;
       continue;
     }
-    for (const LinkId link : links.first(taken)) links_[index_of(link)].holder = kNobody;
+    for (const LinkId link : links.first(taken)) links_.own(index_of(link)).holder = kNobody;
     return false;
   }
   return true;
@@ -113,7 +114,7 @@ bool UncontendedFlows::take_links(PathId path) {
 void UncontendedFlows::hand_over(PathId path) {
   Holder& self = holder(path);
   for (const LinkId link : paths_.links(path)) {
-    LinkState& state = links_[index_of(link)];
+    LinkState& state = links_.own(index_of(link));
     state.holder = kNobody;
     state.busy += self.busy;
   }

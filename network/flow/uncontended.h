@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/engine.h"
+#include "core/paged_array.h"
 #include "core/units.h"
 #include "network/network.h"
 #include "network/path_table.h"
@@ -44,13 +45,13 @@ class UncontendedFlows {
   std::vector<UncontendedFlow> evict_all();
   // Links were busy for as long as their parents so far. No flow is on either.
   void split(std::span<const LinkSplit> links) {
-    for (const LinkSplit& split : links) links_[index_of(split.link)].busy = links_[index_of(split.parent)].busy;
+    for (const LinkSplit& split : links) links_.own(index_of(split.link)).busy = links_.at(index_of(split.parent)).busy;
   }
 
   // Messages on a path were under way one after the other, outside of this.
   void count(PathId path, Duration transfer, std::int64_t messages) {
     for (const LinkId link : paths_.links(path)) {
-      Duration& busy = links_[index_of(link)].busy;
+      Duration& busy = links_.own(index_of(link)).busy;
       busy = saturating_multiply_add(busy, transfer, messages);
     }
   }
@@ -58,17 +59,17 @@ class UncontendedFlows {
   // Likewise so many groups, one after the other.
   void count_groups(PathId path, std::int64_t groups) {
     for (const auto& [load, transfer] : paths_.loads(path)) {
-      Duration& busy = links_[index_of(load.link)].busy;
+      Duration& busy = links_.own(index_of(load.link)).busy;
       busy = saturating_multiply_add(busy, transfer, groups);
     }
   }
 
   // One more, one less of the flows that share links uses this one.
-  void share(LinkId link) { ++links_[index_of(link)].sharing; }
-  void unshare(LinkId link) { --links_[index_of(link)].sharing; }
+  void share(LinkId link) { ++links_.own(index_of(link)).sharing; }
+  void unshare(LinkId link) { --links_.own(index_of(link)).sharing; }
 
   // Adds how long flows of this kind were on each link. A message that was evicted never was, a group was until then.
-  void add_busy(std::vector<LinkUsage>& usage) const;
+  void add_busy(PagedArray<LinkUsage>& usage) const;
 
  private:
   static constexpr PathId kNobody{UINT32_MAX};
@@ -113,9 +114,9 @@ class UncontendedFlows {
   EventSink& sink_;
   std::uint64_t tag_;
   PathTable& paths_;
-  std::vector<LinkState> links_;  // by link
-  std::vector<Holder> holders_;   // by path
-  std::vector<LinkId> taking_;    // scratch of take_links()
+  PagedArray<LinkState> links_;  // by link
+  std::vector<Holder> holders_;  // by path
+  std::vector<LinkId> taking_;   // scratch of take_links()
 };
 
 }  // namespace orrery::network

@@ -36,6 +36,17 @@ Duration AlphaBetaNetwork::book_group(PathId path) {
   return longest;
 }
 
+std::optional<Duration> AlphaBetaNetwork::time_alone(PathId group) {
+  if (!paths_.has_links_once(group)) return std::nullopt;
+  Duration longest{};
+  for (const auto& [load, transfer] : paths_.loads(group)) {
+    LinkLoad one = load;
+    one.copies = 1;
+    longest = std::max(longest, transfer_alone(fabric_, one));
+  }
+  return longest;
+}
+
 Duration AlphaBetaNetwork::count_private(PathId path, Bytes bytes, std::uint64_t messages) {
   const auto times = static_cast<std::int64_t>(messages);
   const Duration transfer = paths_.send(path, bytes, times);
@@ -84,10 +95,11 @@ void AlphaBetaNetwork::record_busy(LinkId link, Duration transfer) {
   activity.until = end;
 }
 
-std::vector<LinkUsage> AlphaBetaNetwork::link_usage() const {
-  std::vector<LinkUsage> usage(fabric_.link_count());
+PagedArray<LinkUsage> AlphaBetaNetwork::usage() const {
+  PagedArray<LinkUsage> usage(fabric_.link_count());
   paths_.add_sent(usage);
-  for (std::size_t link = 0; link < activity_.size(); ++link) usage[link].busy = activity_[link].busy;
+  for (std::size_t link = 0; link < activity_.size(); ++link)
+    if (activity_[link].busy > Duration::zero()) usage.own(link).busy = activity_[link].busy;
   return usage;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/engine.h"
@@ -22,9 +23,10 @@ class AlphaBetaNetwork : public Network {
   Time start(const Message& message) override;
   Duration count_private(PathId path, Bytes bytes, std::uint64_t messages) override;
   bool count_groups(PathId path, std::uint64_t groups) override;
+  std::optional<Duration> time_alone(PathId group) override;
   void split(std::span<const LinkSplit> links) override;
   void settle() override {}
-  std::vector<LinkUsage> link_usage() const override;
+  PagedArray<LinkUsage> usage() const override;
 
  private:
   struct Activity {

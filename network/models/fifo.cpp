@@ -72,9 +72,10 @@ void FifoNetwork::settle() {
   ready_.clear();
 }
 
-std::vector<LinkUsage> FifoNetwork::link_usage() const {
-  std::vector<LinkUsage> usage;
-  for (const Queue& queue : queues_) usage.push_back(queue.usage);
+PagedArray<LinkUsage> FifoNetwork::usage() const {
+  PagedArray<LinkUsage> usage(queues_.size());
+  for (std::size_t link = 0; link < queues_.size(); ++link)
+    if (queues_[link].usage.bytes > Bytes(0)) usage.own(link) = queues_[link].usage;
   return usage;
 }
 

@@ -35,7 +35,7 @@ class FifoNetwork final : public Network, private EventSink {
   void split(std::span<const LinkSplit>) override { ORRERY_ASSERT(false); }  // nor is anything folded
   void settle() override;
   // Busy includes the whole of a transmission that is under way.
-  std::vector<LinkUsage> link_usage() const override;
+  PagedArray<LinkUsage> usage() const override;
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Keys of the document of a run, in the order in which report/result_json.cpp, report/critical_path.cpp and
-// report/slack.cpp write them.
+// report/path/slack.cpp write them.
 #include <string>
 
 #include "report/documents/documents.h"

@@ -47,7 +47,7 @@ bool MachineFacts::are_alike(const workload::Job& job, RankId one, RankId other)
 void MachineFacts::add_calls(const workload::Job& job, RankId rank, PathLinks& links) {
   const workload::ExecutionGraph& graph = job.graph(rank);
   for (std::uint32_t slot = 0; slot < graph.communicator_slots(); ++slot) {
-    const GroupId model = model_of_[index_of(job.ranks[index_of(rank)].communicators[slot])];
+    const GroupId model = model_of_[index_of(job.ranks.communicator(index_of(rank), slot))];
     const auto [known, is_new] = ways_of_calls_.try_emplace(model);
     if (!is_new) continue;
     std::map<const system::CollectivePlan*, std::uint32_t> of_plan;  // calls that are planned alike go alike

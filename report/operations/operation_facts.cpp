@@ -239,7 +239,7 @@ RankFacts::RankFacts(const TimelineSource& source, const ChosenRank& chosen)
       labels_(source.job.labels_of(chosen.rank)) {
   passes_ = collect_passes(source, chosen);
   if (!passes_) return;
-  marks_ = &source.training->marks[source.job.ranks[index_of(chosen.rank)].graph];
+  marks_ = source.training->marks[source.job.ranks.graph(index_of(chosen.rank))].get();
   for (const PassSpan& span : passes_->spans) {
     if (span.is_put_off)
       put_off_.emplace(PassKey{span.iteration, span.pass.kind, span.pass.micro_batch, span.pass.chunk}, &span);

@@ -116,7 +116,7 @@ std::vector<std::pair<Time, std::int64_t>> memory_changes(const workload::Progra
   std::vector<const system::OperationRecord*> by_node(nodes);  // by number
   for (const system::OperationRecord& operation : operations) by_node[operation.number] = &operation;
   std::vector<std::pair<Time, std::int64_t>> changes;
-  for (const workload::MemoryChange& change : program.changes)
+  for (const workload::MemoryChange change : program.changes)
     if (const system::OperationRecord* operation = by_node[change.number])
       changes.emplace_back(change.at_end ? operation->end : operation->start, change.bytes);
   std::ranges::sort(changes);
@@ -134,7 +134,7 @@ RankCsv operations_csv(const TimelineSource& source) {
 RankCsv memory_csv(const workload::Job& job, const workload::TrainingFacts& facts, const OperationLog& log,
                    std::span<const RankId> acting) {
   const auto program_of = [&](RankId rank) -> const workload::ProgramMemory& {
-    return facts.memory[job.ranks[index_of(rank)].graph];
+    return facts.memory[job.ranks.graph(index_of(rank))];
   };
   return {"rank,stands_for,time_ps,bytes\n", [program_of](RankId rank) { return 1 + program_of(rank).changes.size(); },
           [=, &job, &log](const ChosenRank& chosen, std::string& text) {

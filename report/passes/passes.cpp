@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -47,9 +49,27 @@ class SpanReader {
  public:
   SpanReader(const workload::ExecutionGraph& graph, const ProgramMarks& marks) : graph_(graph), marks_(marks) {}
 
-  // `operations` by end.
-  std::vector<PassSpan> read(std::span<const OperationRecord> operations) && {
-    for (const OperationRecord& operation : operations) add(operation);
+  // All that the log has of the rank.
+  std::vector<PassSpan> read(const OperationLog& log, RankId rank) && {
+    std::vector<OperationRecord> operations;
+    std::vector<RepeatedStretch> repeated;
+    log.of(rank, operations, repeated, [&](const RepeatedStretch& stretch) { return is_in_one_pass(stretch); });
+    // By the first end of an operation in them, as if they were written out.
+    std::vector<std::tuple<Time, std::uint32_t, const RepeatedStretch*>> in_order;
+    in_order.reserve(repeated.size());
+    for (const RepeatedStretch& stretch : repeated)
+      if (const Course& course = course_of(stretch); course.first_end)
+        in_order.emplace_back(stretch.begin + *course.first_end, stretch.number, &stretch);
+    std::ranges::sort(in_order);
+    auto next = in_order.begin();
+    for (const OperationRecord& operation : operations) {
+      const auto is_before = [&] {
+        return std::pair(std::get<0>(*next), std::get<1>(*next)) < std::pair(operation.end, operation.number);
+      };
+      for (; next != in_order.end() && is_before(); ++next) add(*std::get<2>(*next));
+      add(operation);
+    }
+    for (; next != in_order.end(); ++next) add(*std::get<2>(*next));
     std::ranges::stable_sort(late_, {}, [](const auto& late) { return late.second.first; });
     for (const auto& [span, interval] : late_) add_late(span, interval);
     add_rests();
@@ -58,8 +78,59 @@ class SpanReader {
   }
 
  private:
+  // A stretch that is gone through once more, from when it began: its operations in line, and those put off.
+  struct Course {
+    std::uint32_t last = 0;                                   // offset of its last node
+    std::optional<Duration> first_end;                        // of those that count; none if none does
+    Duration start = Duration::max(), end = Duration::min();  // of those in line
+    std::vector<std::pair<Duration, Duration>> late;
+  };
+
+  bool takes_part(const OperationRecord& operation) const {
+    return operation.end > operation.start && graph_.kind(operation.node) != workload::NodeKind::kNoOp;
+  }
+
+  const Course& course_of(const RepeatedStretch& stretch) {
+    const auto [known, is_new] = courses_.try_emplace(stretch.kind);
+    Course& course = known->second;
+    if (!is_new) return course;
+    for (const system::StretchRecord::Part& part : stretch.parts()) {
+      course.last = std::max(course.last, part.offset);
+      const OperationRecord operation = stretch.operation(part);
+      if (!takes_part(operation)) continue;
+      const LayerMark* layer = layer_ = marks_.layer_at(operation.node, layer_);
+      if (layer == nullptr || layer->role == PassRole::kBeside) continue;
+      course.first_end = std::min(course.first_end.value_or(part.end), part.end);
+      if (layer->role == PassRole::kPutOff) {
+        course.late.emplace_back(part.start, part.end);
+        continue;
+      }
+      course.start = std::min(course.start, part.start);
+      course.end = std::max(course.end, part.end);
+    }
+    return course;
+  }
+
+  bool is_in_one_pass(const RepeatedStretch& stretch) {
+    const PassMark* mark = mark_ = marks_.pass_at(stretch.number, mark_);
+    return mark == marks_.pass_at(stretch.number + course_of(stretch).last, mark);
+  }
+
+  void add(const RepeatedStretch& stretch) {
+    const Course& course = course_of(stretch);
+    const PassMark* mark = mark_ = marks_.pass_at(stretch.number, mark_);
+    if (mark == nullptr || !mark->pass || !course.first_end) return;
+    const std::size_t number = span_of(*mark);
+    for (const auto& [start, end] : course.late)
+      late_.push_back({number, {stretch.begin + start, stretch.begin + end}});
+    if (course.end < course.start) return;
+    PassSpan& span = spans_[number];
+    span.start = std::min(span.start, stretch.begin + course.start);
+    span.end = std::max(span.end, stretch.begin + course.end);
+  }
+
   void add(const OperationRecord& operation) {
-    if (operation.end == operation.start || graph_.kind(operation.node) == workload::NodeKind::kNoOp) return;
+    if (!takes_part(operation)) return;
     const PassMark* mark = mark_ = marks_.pass_at(operation.number, mark_);
     const LayerMark* layer = layer_ = marks_.layer_at(operation.node, layer_);
     if (mark == nullptr || !mark->pass || layer->role == PassRole::kBeside) return;
@@ -128,6 +199,7 @@ class SpanReader {
   std::pair<const PassMark*, std::size_t> latest_{};
   std::vector<std::pair<std::size_t, Interval>> late_;  // by number of their pass
   std::map<std::size_t, std::vector<Interval>> rests_;  // likewise, apart from it
+  std::unordered_map<const system::RepetitionRecord*, Course> courses_;
 };
 
 // Pipelines both ways: the first half of the ranks has the beginning of the first way, and the end of the second.
@@ -152,14 +224,14 @@ const std::vector<PassSpan>& spans_of(const PassSource& source, RankId rank, Kno
   const RankId acting = source.acting[index_of(rank)];
   const auto [spans, is_new] = known.try_emplace(acting);
   if (!is_new) return spans->second;
-  const std::uint32_t graph = source.job.ranks[index_of(rank) - source.first_rank].graph;
-  spans->second = SpanReader(source.job.graphs[graph], source.training.marks[graph]).read(source.log.of(acting));
+  const std::uint32_t graph = source.job.ranks.graph(index_of(rank) - source.first_rank);
+  spans->second = SpanReader(source.job.graphs[graph], *source.training.marks[graph]).read(source.log, acting);
   return spans->second;
 }
 
 RankPasses passes_of(const PassSource& source, RankId rank, std::uint32_t place, KnownSpans& known) {
   const PipelineFacts& pipeline = source.training.pipelines[source.pipeline];
-  const std::uint32_t stage = source.training.marks[source.job.ranks[index_of(rank) - source.first_rank].graph].stage;
+  const std::uint32_t stage = source.training.marks[source.job.ranks.graph(index_of(rank) - source.first_rank)]->stage;
   RankPasses passes{{rank}, place, spans_of(source, rank, known), {}, {}};
   for (PassSpan& span : passes.spans) {
     span.virtual_stage = pipeline.virtual_stage(stage, span.pass.chunk);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "report/timeline/tracks.h"
+#include "report/parts.h"
 
 #include <algorithm>
 #include <map>
@@ -101,9 +102,7 @@ class RankTracks {
       case workload::NodeKind::kCopyToDevice:
         return "copies to device";
       case workload::NodeKind::kCollective: {
-        const std::string& name = source_.job.communicators[index_of(source_.job.communicator(rank_, node))].name;
-        const auto family = source_.result.group_family.find(name);
-        return family == source_.result.group_family.end() ? name : family->second;
+        return group_family(source_.job.communicators[index_of(source_.job.communicator(rank_, node))]);
       }
       case workload::NodeKind::kSend:
       case workload::NodeKind::kReceive:
@@ -231,7 +230,7 @@ Timelines collect_timelines(const TimelineSource& source, std::span<const Chosen
 }
 
 std::vector<MemoryLevel> memory_levels(const TimelineSource& source, RankId rank) {
-  const workload::ProgramMemory& program = source.training->memory[source.job.ranks[index_of(rank)].graph];
+  const workload::ProgramMemory& program = source.training->memory[source.job.ranks.graph(index_of(rank))];
   std::int64_t now = program.need.standing().count();
   std::vector<MemoryLevel> levels = {{Time{}, now}};
   for (const auto& [time, bytes] :

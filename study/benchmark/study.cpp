@@ -39,7 +39,7 @@ struct Benchmark {
     const auto show = [&](std::string_view, std::uint64_t done, std::uint64_t total) {
       if (progress) progress(what, done, total);
     };
-    return experiment::run_experiment(experiment, true, ignored, show).result;
+    return experiment::run_experiment(experiment, true, ignored, show, experiment::RunFigures::none()).result;
   }
 
   experiment::Experiment experiment;
@@ -152,9 +152,10 @@ class Choices {
   }
 
   workload::CallOperation operation_;
-  const system::NcclLibrary* library_;   // null: the fixed one
-  std::string algorithm_{system::kSendsAndReceives};  // of the fixed library; of NCCL what is made of sends and receives
-  Duration latency_{};                   // of the fixed library
+  const system::NcclLibrary* library_;  // null: the fixed one
+  std::string algorithm_{
+      system::kSendsAndReceives};  // of the fixed library; of NCCL what is made of sends and receives
+  Duration latency_{};             // of the fixed library
   system::GroupLayout layout_;
   // The longest routes from a rank to the next, by whether they stay in a node.
   std::array<std::optional<Duration>, 2> routes_;

@@ -14,7 +14,7 @@
 #include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "experiment/warnings.h"
-#include "report/fold_check.h"
+#include "report/operations/fold_check.h"
 #include "study/compare/changed_links.h"
 #include "study/compare/compare.h"
 
@@ -274,6 +274,10 @@ OperationTimes operation_times(const experiment::Run& first, const experiment::R
   return is_alike && !report::first_difference({first.log, first.acting}, {second.log, second.acting})
              ? OperationTimes::kSame
              : OperationTimes::kOther;
+}
+
+bool changes_host(const EqualPair& pair) {
+  return std::ranges::any_of(written_changes(pair), [](const SettingDifference& one) { return is_of_host(one.key); });
 }
 
 std::vector<NoDifference> why_no_difference(const EqualPair& pair) {

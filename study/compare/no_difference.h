@@ -59,6 +59,10 @@ struct EqualPair {
   void take(const report::LinkShares& links, const std::vector<report::Part>& parts);
 };
 
+// True if a key differs that tells what hosts launch, and how fast: it makes no difference where no device waits for
+// them.
+bool changes_host(const EqualPair& pair);
+
 // A reason for every key that differs; keys for people only have none. Empty where no key differs.
 std::vector<NoDifference> why_no_difference(const EqualPair& pair);
 

@@ -91,6 +91,8 @@ std::vector<NoDifference> explained_difference(const RunPair& runs, const Config
   const auto time_with = [&](WhichSide side, const std::vector<std::string>& settings) -> std::optional<Duration> {
     experiment::RunRequest request = side == WhichSide::kFirst ? runs.first : runs.second;
     request.settings.insert(request.settings.end(), settings.begin(), settings.end());
+    request.figures = experiment::RunFigures::none();
+    request.finds_path = request.finds_slack = false;
     try {
       return experiment::run_experiment(request, files, progress).result.finish.time_since_epoch();
     } catch (const InputError&) {

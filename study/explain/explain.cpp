@@ -135,22 +135,36 @@ void add_ratio_error(const std::string& file, const experiment::Experiment& expe
   if (explanation.by_hand.empty()) explanation.ratio = ratio_error(*kind, errors);
 }
 
+// An experiment and a variant of it that takes as long, or nearly so.
+EqualPair pair_of(const experiment::Experiment& base, const Point& base_point, const experiment::Experiment& other,
+                  const Point& point) {
+  EqualPair pair{base, other, {}, OperationTimes::kUnknown, 0, false};
+  for (const Point* one : {&base_point, &point}) pair.take(one->figures->links, one->figures->parts);
+  return pair;
+}
+
 // Says why the variant takes as long as the experiment.
 void add_reason(const experiment::Experiment& base, const Point& base_point, const experiment::Experiment& other,
                 const Point& point, Variant& variant) {
-  EqualPair pair{base, other, {}, OperationTimes::kUnknown, 0, false};
-  for (const Point* one : {&base_point, &point}) pair.take(one->figures->links, one->figures->parts);
+  EqualPair pair = pair_of(base, base_point, other, point);
   if (base_point.figures->ranks == point.figures->ranks) pair.ranks = static_cast<std::uint32_t>(point.figures->ranks);
   for (const NoDifference& one : why_no_difference(pair))
     variant.no_difference += (variant.no_difference.empty() ? "" : "; ") + short_text(one);
+}
+
+// True if the reasons why a variant takes as long may depend on where its time went, which its point does not say.
+bool asks_for_parts(const experiment::Experiment& base, const Point& base_point, const experiment::Experiment& other,
+                    const Point& point) {
+  if (!point.figures->parts.empty()) return false;
+  const EqualPair pair = pair_of(base, base_point, other, point);
+  return !pair.waits_for_hosts && changes_host(pair);
 }
 
 // Says why twice the resource saves next to nothing, and of which others it would have to be bought with. What these
 // save together has been simulated where they are one resource.
 void add_reason(const experiment::Experiment& base, const Point& base_point, const experiment::Experiment& twice,
                 const Point& point, const std::vector<ExplainedResource>& resources, ExplainedResource& resource) {
-  EqualPair pair{base, twice, {}, OperationTimes::kUnknown, 0, false};
-  for (const Point* one : {&base_point, &point}) pair.take(one->figures->links, one->figures->parts);
+  const EqualPair pair = pair_of(base, base_point, twice, point);
   const Duration time = base_point.figures->iteration_time;
   for (NoDifference& one : resource.twice.time == time ? why_no_difference(pair) : held_up(pair)) {
     if (!one.is_known) continue;
@@ -222,15 +236,29 @@ class Variants {
   Variants(const ExplainRequest& request, Points& points, const ConfigFiles& files)
       : request_(request), points_(points), files_(files) {}
 
+  // The experiment as it is, with all figures.
+  void take_base(Variant& variant, Points::Ask& ask, Point& found) const {
+    const auto read = [&](Diagnostics& diagnostics) { return load(variant, diagnostics); };
+    if (evaluate(ask, {"explain", request_.file, read, request_.allow_oom}, found)) take_point(found, variant);
+  }
+
   experiment::Experiment load(const Variant& variant, Diagnostics& diagnostics) const {
     std::vector<std::string> settings = request_.settings;
     settings.insert(settings.end(), variant.settings.begin(), variant.settings.end());
     return experiment::load_experiment(request_.file, settings, files_, diagnostics);
   }
 
+  // Facts that variants are compared with.
+  struct Base {
+    const experiment::Experiment& experiment;
+    const Point& point;
+    const Explanation& explanation;
+  };
+
   // Work on a variant, which is left alone if it is refused, or if `bounds` are there and say that it need not be
-  // simulated.
-  void take(Variant& variant, Points::Ask& ask, NeighbourBounds* bounds, Point& found) const {
+  // simulated. Only what the explanation tells of it is worked out; `tells_why`: also why it takes as long as the base.
+  void take(Variant& variant, Points::Ask& ask, const Base& base, NeighbourBounds* bounds, bool tells_why,
+            Point& found) const {
     if (!variant.ran()) return;
     const auto read = [&](Diagnostics& diagnostics) {
       experiment::Experiment experiment = load(variant, diagnostics);
@@ -238,8 +266,16 @@ class Variants {
       if (!variant.ran()) throw InputError(Location{}, variant.refusal, "");
       return experiment;
     };
-    const bool has_answer = evaluate(ask, {"explain", request_.file, read, request_.allow_oom}, found);
-    if (has_answer && variant.ran()) take_point(found, variant);
+    PointQuestion question{"explain", request_.file, read, request_.allow_oom, experiment::RunFigures::none()};
+    question.figures.passes = request_.has_document || ask.is_kept() || compares_bubbles(variant, base.explanation);
+    if (!evaluate(ask, question, found) || !variant.ran()) return;
+    take_point(found, variant);
+    if (!tells_why || !variant.ran() || variant.time != base.explanation.base.time) return;
+    Diagnostics repeated;
+    if (!asks_for_parts(base.experiment, base.point, load(variant, repeated), found)) return;
+    question.name = "explain, with parts";
+    question.figures = {.parts = true, .path = false, .passes = false};
+    evaluate(ask, question, found);
   }
 
   Points& points() const { return points_; }
@@ -286,14 +322,17 @@ void simulate(const Variants& variants, const experiment::Experiment& experiment
               Explanation& explanation) {
   // A job that does not fit asks for one that does, be it slower.
   const Duration time = explanation.base.fits() ? explanation.base.time : Duration::max();
+  const Variants::Base compared{experiment, base, explanation};
   NeighbourBounds bounds(experiment, time, allow_oom);
   std::vector<Variant*> all;
   for (ExplainedResource& resource : explanation.resources)
     all.insert(all.end(), {&resource.slightly, &resource.twice});
   for (Variant& change : explanation.changes) all.push_back(&change);
   std::vector<Point> found(all.size());
-  variants.points().take_all("variants", all.size(),
-                             [&](std::size_t i, Points::Ask& ask) { variants.take(*all[i], ask, &bounds, found[i]); });
+  const auto is_slight = [&](std::size_t i) { return i < 2 * explanation.resources.size() && i % 2 == 0; };
+  variants.points().take_all("variants", all.size(), [&](std::size_t i, Points::Ask& ask) {
+    variants.take(*all[i], ask, compared, &bounds, !is_slight(i), found[i]);
+  });
   Diagnostics repeated;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (all[i]->ran() && !all[i]->kind.empty() && all[i]->time == explanation.base.time)
@@ -307,12 +346,12 @@ void simulate(const Variants& variants, const experiment::Experiment& experiment
 }
 
 // Simulates pairs of changes, and puts them in their order.
-void add_pairs(const Variants& variants, Explanation& explanation) {
+void add_pairs(const Variants& variants, const Variants::Base& base, Explanation& explanation) {
   std::vector<Variant> pairs = pairs_of(explanation.changes, explanation.base.time);
   if (pairs.empty()) return;
   std::vector<Point> found(pairs.size());
   variants.points().take_last("pairs of changes", pairs.size(), [&](std::size_t i, Points::Ask& ask) {
-    variants.take(pairs[i], ask, nullptr, found[i]);
+    variants.take(pairs[i], ask, base, nullptr, false, found[i]);
   });
   explanation.changes.insert(explanation.changes.end(), pairs.begin(), pairs.end());
   std::ranges::stable_sort(explanation.changes, {}, rank_of);
@@ -347,7 +386,7 @@ Explanation explain(const ExplainRequest& request, Points& points, const ConfigF
     add_levers(experiment, explanation.changes);
   // 2. Simulations: of the experiment, of what can be faster, of pairs.
   Point base;
-  const auto take_itself = [&](std::size_t, Points::Ask& ask) { variants.take(explanation.base, ask, nullptr, base); };
+  const auto take_itself = [&](std::size_t, Points::Ask& ask) { variants.take_base(explanation.base, ask, base); };
   if (!points.take_first("variants", 1, take_itself)) throw PointsMissing();
   take_base(base, explanation);
   simulate(variants, experiment, request.allow_oom, base, explanation);
@@ -355,7 +394,7 @@ Explanation explain(const ExplainRequest& request, Points& points, const ConfigF
   std::ranges::stable_sort(explanation.resources, {},
                            [](const ExplainedResource& resource) { return rank_of(resource.twice); });
   std::ranges::stable_sort(explanation.changes, {}, rank_of);
-  add_pairs(variants, explanation);
+  add_pairs(variants, {experiment, base, explanation}, explanation);
   add_ratio_error(request.file, experiment, files, explanation);
   return explanation;
 }

@@ -87,6 +87,7 @@ struct ExplainRequest {
   std::string file;                   // an experiment, or a result
   std::vector<std::string> settings;  // a.b=v, of all variants
   bool allow_oom = false;
+  bool has_document = true;  // explanation_json() is asked for, not the text alone
 };
 
 // Throws InputError and StuckError where the experiment itself cannot be simulated; a variant that cannot says why.
@@ -96,6 +97,8 @@ Explanation explain(const ExplainRequest& request, Points& points, const ConfigF
 // Lines on the bubbles of the pipeline: how large they are, how large they must be, and what makes them smaller. Empty
 // where they are small.
 std::string pipeline_text(const Explanation& explanation);
+// True if pipeline_text() may compare the bubbles of the variant with those of the experiment.
+bool compares_bubbles(const Variant& variant, const Explanation& explanation);
 // Text of an explanation, on one screen.
 std::string explanation_text(const Explanation& explanation);
 // Bars of what the resources and other plans save.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bubbles of a job's pipeline, and what makes them smaller.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -26,6 +27,12 @@ std::string ideal_text(const ExplainedPipeline& pipeline) {
                      pipeline.virtual_stages * pipeline.micro_batches + others, percent(*pipeline.ideal_bubble));
 }
 
+constexpr std::array<std::string_view, 3> kRemedies = {"virtual stages", "schedule", "micro-batch"};
+
+bool has_large_bubbles(const Explanation& explanation) {
+  return explanation.pipeline && explanation.base.bubble.value_or(0) >= report::kLargeBubble;
+}
+
 // Change of a kind with which the job is fastest, of those that were simulated and leave smaller bubbles.
 const Variant* best_of(std::string_view kind, const Explanation& explanation) {
   for (const Variant& one : explanation.changes)  // in order
@@ -49,13 +56,16 @@ std::optional<ExplainedPipeline> pipeline_of(const workload::TrainingSpec& train
   return pipeline;
 }
 
+bool compares_bubbles(const Variant& variant, const Explanation& explanation) {
+  return has_large_bubbles(explanation) && std::ranges::find(kRemedies, variant.kind) != kRemedies.end();
+}
+
 std::string pipeline_text(const Explanation& explanation) {
   const Variant& base = explanation.base;
-  if (!explanation.pipeline || base.bubble.value_or(0) < report::kLargeBubble) return {};
+  if (!has_large_bubbles(explanation)) return {};
   std::string text = report::wrapped(fmt::format("ranks idle {} of the time for the pipeline{}", percent(base.bubble),
                                                  ideal_text(*explanation.pipeline)),
                                      {.first = "", .next = "  "});
-  constexpr std::array<std::string_view, 3> kRemedies = {"virtual stages", "schedule", "micro-batch"};
   std::vector<std::string> remedies;
   for (const std::string_view kind : kRemedies)
     if (const Variant* one = best_of(kind, explanation)) {

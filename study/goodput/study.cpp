@@ -162,7 +162,7 @@ Goodput find_goodput(const GoodputRequest& request, Points& points, const Config
     const auto read = [&](Diagnostics& again) {
       return experiment::load_experiment(request.file, request.settings, files, again);
     };
-    evaluate(ask, {"goodput", request.file, read, request.allow_oom}, iteration);
+    evaluate(ask, {"goodput", request.file, read, request.allow_oom, experiment::RunFigures::none()}, iteration);
   });
   throw_unless_ran(iteration);
   goodput.warnings = iteration.warnings;

@@ -195,8 +195,9 @@ Json simulate(const experiment::Experiment& experiment, const PointQuestion& que
   Point point;
   Json document;
   try {
-    const report::Result result =
-        experiment::run_experiment(experiment, question.allow_oom, diagnostics, progress).result;
+    const report::Result result = experiment::run_experiment(experiment, question.allow_oom, diagnostics, progress,
+                                                             has_result ? experiment::RunFigures{} : question.figures)
+                                      .result;
     point.figures = figures_of(result);
     if (has_result) document = report::to_json(result, true);
   } catch (const InputError& error) {
@@ -230,6 +231,7 @@ bool evaluate(Points::Ask& ask, const PointQuestion& question, Point& point, Jso
   try {
     std::optional<NotedFiles> named(std::in_place);
     experiment.emplace(question.read(diagnostics));
+    experiment->made_jobs = &ask.made_jobs();
     const std::vector<std::string> files = named->paths();
     named.reset();
     if (ask.is_kept()) key = key_of(question.name + (question.allow_oom ? ", any memory" : ""), *experiment, files);

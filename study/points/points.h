@@ -18,6 +18,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "experiment/job_cache.h"
 #include "experiment/runs/run.h"
 #include "study/points/point.h"
 #include "study/points/store.h"
@@ -69,6 +70,8 @@ class Points {
     bool answer(const std::string& key, const std::function<nlohmann::ordered_json()>& simulate,
                 const std::function<void(const nlohmann::ordered_json&)>& take);
     bool is_kept() const { return points_.is_kept(); }
+    // Jobs that the points of the study have in common.
+    experiment::JobCache& made_jobs() const { return points_.made_jobs_; }
     // Progress of the point's own simulation, which ends it when the study is stopped.
     experiment::RunProgress progress() const;
     // Calls `tell` while no other point does. What it throws ends the study.
@@ -140,6 +143,7 @@ class Points {
   bool simulates(std::size_t number, Sharing sharing) const;
 
   const PointsOptions options_;
+  experiment::JobCache made_jobs_;
   std::mutex mutex_;  // of the counts, and of one_at_a_time()
   std::atomic<bool> has_failed_ = false;
   std::size_t wanted_ = 0, done_ = 0, found_ = 0;
@@ -157,6 +161,7 @@ struct PointQuestion {
   std::string file;  // the place of problems that name none
   std::function<experiment::Experiment(Diagnostics&)> read;
   bool allow_oom = false;
+  experiment::RunFigures figures{};  // of the point's; all where the document of the run is wanted
 };
 
 // Reads the experiment and simulates it, unless its answer is kept; what is wrong with it is part of the point. Returns

@@ -27,9 +27,11 @@ namespace {
 
 // Plans that a thread checks one after the other, with what it knows of the cluster.
 constexpr std::size_t kChunk = 64;
-// Plans that are simulated between two looks at whether to go on: as many whatever the number of threads.
-constexpr std::size_t kRound = 16;
-// Plans next to that of the experiment that are simulated before the most promising ones.
+// Plans that are simulated between two looks at whether to go on, once there are enough for the best: as many whatever
+// the number of threads.
+constexpr std::size_t kRound = 4;
+// Plans next to that of the experiment that are simulated before the most promising ones where a budget may be spent
+// before the best is found.
 constexpr std::size_t kNeighbours = 8;
 
 const workload::TrainingSpec& training_of(const experiment::Experiment& experiment) {
@@ -175,15 +177,14 @@ class Searcher {
   }
 
   // Checks the plans; those left when the search is stopped stay unchecked.
-  std::vector<Checked> check(const std::vector<Plan>& plans) const {
+  std::vector<Checked> check(const std::vector<Plan>& plans) {
     std::vector<Checked> checked(plans.size());
-    Pool<experiment::PlanBounds> bounds([this] { return experiment::PlanBounds(*base_); });
     const std::size_t chunks = (plans.size() + kChunk - 1) / kChunk;
     in_parallel(
         chunks, points_.jobs(),
         [&](std::size_t chunk) {
           const std::size_t end = std::min(plans.size(), (chunk + 1) * kChunk);
-          bounds.with([&](experiment::PlanBounds& of_thread) {
+          bounds_.with([&](experiment::PlanBounds& of_thread) {
             for (std::size_t i = chunk * kChunk; i < end && !is_stopped(); ++i) checked[i] = check(plans[i], of_thread);
           });
         },
@@ -210,7 +211,7 @@ class Searcher {
   // Plan with its bound, and with the result of simulating the experiment's own plan if it is that one.
   FoundPlan found_plan(const Plan& plan, const experiment::PlanBounds::Bound& bound) const {
     if (search_.given && search_.given->plan == plan) return *search_.given;
-    return {plan, bound.memory, bound.in_use, bound.time, {}, {}, {}, {}};
+    return {plan, bound.memory, bound.in_use, bound.time, false, {}, {}, {}, {}};
   }
 
   // If recomputation has nothing to choose from (flash attention keeps no scores), selective is the same as none.
@@ -340,6 +341,7 @@ class Searcher {
     for (FoundPlan& plan : search_.found)
       if (!is_tried(plan) && std::ranges::find(awaited_, &plan) == awaited_.end() && may_matter(plan, beat))
         plans.push_back(&plan);
+    std::ranges::stable_sort(plans, {}, &FoundPlan::bound);
     return plans;
   }
 
@@ -351,6 +353,26 @@ class Searcher {
       return plan->bound >= *search_.given->time || !are_neighbours(plan->plan, search_.given->plan);
     });
     return plans;
+  }
+
+  void refine(FoundPlan& plan) {
+    if (std::exchange(plan.is_refined, true)) return;
+    bounds_.with([&](experiment::PlanBounds& bounds) {
+      plan.bound = bounds.refined(with_plan(training_of(*base_), plan.plan), plan.bound);
+    });
+  }
+
+  // Those of `chosen()`, best bound first, of which the first `most` have refined bounds, so that no other comes before
+  // them.
+  template <typename Chosen>
+  std::vector<FoundPlan*> refined(std::size_t most, const Chosen& chosen) {
+    for (;;) {
+      std::vector<FoundPlan*> plans = chosen(), rough;
+      for (FoundPlan* plan : std::span(plans).first(std::min(most, plans.size())))
+        if (!plan->is_refined) rough.push_back(plan);
+      if (rough.empty() || is_stopped()) return plans;
+      in_parallel(rough.size(), points_.jobs(), [&](std::size_t i) { refine(*rough[i]); });
+    }
   }
 
   // Simulates the first of `plans`, as many as `most` and the rest of the budget allow. A part goes on without the
@@ -370,10 +392,18 @@ class Searcher {
 
   void simulate() {
     points_.begin();
+    if (search_.given) refine(*search_.given);
+    for (FoundPlan& plan : search_.found)
+      if (plan.time) refine(plan);
     left_ = request_.budget.value_or(search_.found.size());
-    simulate(neighbours(), std::min(kNeighbours, left_ / 2));
-    std::vector<FoundPlan*> plans = promising();
-    for (; !plans.empty() && left_ > 0 && !is_stopped(); plans = promising()) simulate(std::move(plans), kRound);
+    if (request_.budget) simulate(refined(kNeighbours, [&] { return neighbours(); }), std::min(kNeighbours, left_ / 2));
+    std::vector<FoundPlan*> plans;
+    for (;;) {
+      const std::size_t most = time_to_beat() ? kRound : std::max(search_.asked, kRound);
+      plans = refined(most, [&] { return promising(); });
+      if (plans.empty() || left_ == 0 || is_stopped()) break;
+      simulate(std::move(plans), most);
+    }
     if (!awaited_.empty() && !is_stopped()) throw PointsMissing();
     search_.is_complete = awaited_.empty() && (plans.empty() || left_ == 0);
     search_.spent_budget = search_.is_complete && !plans.empty();
@@ -388,6 +418,7 @@ class Searcher {
     const auto left =
         std::stable_partition(found.begin(), found.end(), [](const FoundPlan& one) { return one.time.has_value(); });
     std::stable_sort(found.begin(), left, [](const FoundPlan& a, const FoundPlan& b) { return *a.time < *b.time; });
+    std::stable_sort(left, found.end(), [](const FoundPlan& a, const FoundPlan& b) { return a.bound < b.bound; });
     search_.simulated = static_cast<std::size_t>(left - found.begin());
   }
 
@@ -446,6 +477,7 @@ class Searcher {
   std::vector<std::string> dropped_;   // what of the experiment's own plan they do without
   Pool<experiment::Experiment> experiments_;
   std::unique_ptr<experiment::Experiment> base_;
+  Pool<experiment::PlanBounds> bounds_{[this] { return experiment::PlanBounds(*base_); }};
   std::string failure_;              // of the first simulation that failed
   std::size_t left_ = 0;             // of the budget
   std::vector<FoundPlan*> awaited_;  // that were taken and have no answer yet
@@ -453,38 +485,6 @@ class Searcher {
 };
 
 }  // namespace
-
-std::optional<Duration> Search::next_bound() const {
-  if (!knows_all || (!bounds_hold && simulated < found.size())) return Duration{};
-  if (simulated == found.size()) return std::nullopt;
-  return found[simulated].bound;
-}
-
-std::size_t Search::rank_of(std::size_t plan) const {
-  const double time = seconds(*found[plan].time);
-  const auto end = found.begin() + static_cast<long>(simulated);
-  return 1 + static_cast<std::size_t>(std::count_if(found.begin(), end, [&](const FoundPlan& other) {
-           return *other.time < *found[plan].time && !(ratio && is_within(time / seconds(*other.time), *ratio));
-         }));
-}
-
-std::size_t Search::proven() const {
-  const std::optional<Duration> bound = next_bound();
-  if (!bound) return simulated;
-  const auto end = std::find_if(found.begin(), found.begin() + static_cast<long>(simulated),
-                                [&](const FoundPlan& one) { return *one.time > *bound; });
-  return static_cast<std::size_t>(end - found.begin());
-}
-
-std::pair<std::size_t, std::size_t> Search::faster_than_given() const {
-  if (!given) return {0, 0};
-  const auto left = found.begin() + static_cast<long>(simulated);
-  const auto faster =
-      std::count_if(found.begin(), left, [&](const FoundPlan& one) { return *one.time < *given->time; });
-  const auto maybe =
-      std::count_if(left, found.end(), [&](const FoundPlan& one) { return !bounds_hold || one.bound < *given->time; });
-  return {static_cast<std::size_t>(faster), static_cast<std::size_t>(maybe)};
-}
 
 Search search_plans(const SearchRequest& request, Points& points, const ConfigFiles& files) {
   ORRERY_ASSERT(request.best > 0);

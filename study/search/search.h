@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The best plans of a training job on a cluster. All plans that fill it are checked against the devices' memory and get
-// a time that they cannot beat (experiment/plans/bound.h). The plan of the experiment and some that are next to it are
-// simulated first, then the most promising, until none that is left can be among the best. What comes out is the
-// optimum of the space, and does not depend on how many are simulated at a time.
+// a time that they cannot beat (experiment/plans/bound.h). The plan of the experiment is simulated first, within a
+// budget some that are next to it, then the most promising, until none that is left can be among the best; a plan whose
+// turn has come first gets a bound that is higher and costs more. What comes out is the optimum of the space, and does
+// not depend on how many are simulated at a time.
 #pragma once
 
 #include <cstddef>
@@ -47,6 +48,7 @@ struct FoundPlan {
   Bytes memory;                     // of the fullest rank
   Bytes in_use;                     // with libraries and what the allocator cannot use
   Duration bound{};                 // of an iteration, at least
+  bool is_refined = false;          // the bound, which is as high as we know it
   std::optional<Duration> time;     // if it was simulated
   report::FigureValues values;      // likewise
   std::vector<report::Part> parts;  // likewise, of an iteration, mean over ranks

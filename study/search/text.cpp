@@ -286,7 +286,7 @@ Json search_json(const Search& search) {
   for (const RefusedPlans& one : search.refused)
     document["refused"].push_back({{"plans", one.count},
                                    {"reason", one.reason},
-                                   {"first", plan_json({one.first, {}, {}, {}, {}, {}, {}, {}})["plan"]}});
+                                   {"first", plan_json({one.first, {}, {}, {}, {}, {}, {}, {}, {}})["plan"]}});
   return document;
 }
 

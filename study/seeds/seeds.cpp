@@ -129,7 +129,7 @@ SeedDistribution simulate_seeds(const SeedsRequest& request, Points& points, con
       experiment.simulation.fast_forward = request.fast_forward;
       return experiment;
     };
-    evaluate(ask, {"seeds", request.file, read, request.allow_oom}, found[i]);
+    evaluate(ask, {"seeds", request.file, read, request.allow_oom, experiment::RunFigures::none()}, found[i]);
   });
   for (const Point& point : found) throw_unless_ran(point);
   for (std::size_t i = 0; i < request.count; ++i) distribution.runs[i].time = found[i].figures->iteration_time;

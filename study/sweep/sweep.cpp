@@ -58,7 +58,8 @@ std::vector<SweepPoint> run_sweep(const Sweep& sweep, bool allow_oom, Points& po
     };
     SweepPoint point;
     nlohmann::ordered_json result;
-    if (!evaluate(ask, {"sweep", sweep.file, read, allow_oom}, point, &result)) return;
+    const bool has_result = done || points.is_kept();
+    if (!evaluate(ask, {"sweep", sweep.file, read, allow_oom}, point, has_result ? &result : nullptr)) return;
     if (!point.ran()) point.warnings.clear();  // what is told of it is why
     ask.one_at_a_time([&] {
       found[number] = std::move(point);

@@ -288,15 +288,15 @@ bool has_measured_time(const workload::ExecutionGraph& graph, const ComputeOptio
 
 std::vector<Duration> compute_times(const workload::ExecutionGraph& graph, const DeviceSpec& device,
                                     const ComputeOptions& options) {
-  std::vector<Duration> times(graph.size(), Duration::zero());
+  std::vector<Duration> times(graph.amount_numbers(), Duration::zero());
   const std::optional<FlopRate> peak = device.peak(options.precision);
   const RooflineShares shares = roofline_shares(device, options);
   const FlopRate rate(
       std::max<std::int64_t>(1, static_cast<std::int64_t>(Int128{peak.value_or(FlopRate(1)).count()} *
                                                           shares.peak.count() / kFullEfficiency.count())));
   const Bandwidth memory = device.memory_bandwidth * shares.memory;
-  for (std::uint32_t i = 0; i < graph.size(); ++i) {
-    const NodeId node{i};
+  for (std::uint32_t i = 0; i < graph.amount_numbers(); ++i) {
+    const NodeId node = graph.first_node(i);
     const workload::NodeKind kind = graph.kind(node);
     if (kind != workload::NodeKind::kCompute && kind != workload::NodeKind::kHostCompute) continue;
     const Duration measured = graph.duration(node).value_or(Duration::zero());

@@ -50,6 +50,8 @@ struct SystolicArrays {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t count = 1;
+
+  bool operator==(const SystolicArrays&) const = default;
 };
 
 struct DeviceSpec {
@@ -74,6 +76,8 @@ struct DeviceSpec {
   // The peak for `precision`; bf16 falls back to fp16 and the other way (V100 has no bf16, at the same rate where both
   // exist). Nothing if the device has neither.
   std::optional<FlopRate> peak(Precision precision) const;
+
+  bool operator==(const DeviceSpec&) const = default;
 };
 
 // "a100-sxm-80gb"; of several types with how many there are: "8 x a100-sxm-80gb, 8 x h100-sxm". `counts` by type.
@@ -143,8 +147,8 @@ bool is_by_roofline(const workload::ExecutionGraph& graph, NodeId node, const Co
 // True if some computation on the device takes its measured duration.
 bool has_measured_time(const workload::ExecutionGraph& graph, const ComputeOptions& options);
 
-// Per node of `graph`; zero for nodes that are no computation. Host nodes take their measured duration only. InputError
-// when FLOPs are to be timed and the device has no peak for the precision.
+// By amount number of `graph`; zero for nodes that are no computation. Host nodes take their measured duration only.
+// InputError when FLOPs are to be timed and the device has no peak for the precision.
 std::vector<Duration> compute_times(const workload::ExecutionGraph& graph, const DeviceSpec& device,
                                     const ComputeOptions& options);
 

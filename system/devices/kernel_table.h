@@ -35,6 +35,8 @@ struct KernelSample {
   std::int64_t rows = 0;  // that it counts by: m of a product
   std::variant<workload::Operator, workload::FusedExperts> what;
   Duration measured{};
+
+  bool operator==(const KernelSample&) const = default;
 };
 
 // True if the first line that is no comment names columns of kernels.

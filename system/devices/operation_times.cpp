@@ -54,31 +54,33 @@ OperationTimes::OperationTimes(const workload::Job& job, const network::Fabric& 
     capacities_.push_back(
         {device.streaming_multiprocessors, (device.memory_bandwidth * device.compute.memory).count()});
   if (options.perturbation.disturbs_ranks()) disturbance_.emplace(options.perturbation, job, fabric, placement);
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+  const workload::Period period = devices.size() == 1 ? job.ranks.period() : workload::Period{};
+  for (std::uint32_t i = 0; i < job.ranks.size() / period.count; ++i) {
+    const std::uint32_t rank = period.at(i);
     const std::uint32_t type = type_of(RankId(rank));
-    const std::uint32_t number = job.ranks[rank].graph;
+    const std::uint32_t number = job.ranks.graph(rank);
     const workload::ExecutionGraph& graph = job.graphs[number];
     std::vector<Duration>& times = compute_times_[type][number];
     if (!times.empty() || graph.size() == 0) continue;
     const ComputeOptions& compute =
         options.compute_by_graph.empty() ? options.compute : options.compute_by_graph[number];
-    times = timed_ ? compute_times(graph, devices[type], compute) : std::vector<Duration>(graph.size());
+    times = timed_ ? compute_times(graph, devices[type], compute) : std::vector<Duration>(graph.amount_numbers());
   }
 }
 
 Duration OperationTimes::take(RankId rank, NodeId node, Time now) {
-  const std::uint32_t graph = job_.ranks[index_of(rank)].graph;
-  switch (job_.graphs[graph].kind(node)) {
+  const std::uint32_t number = job_.ranks.graph(index_of(rank));
+  const workload::ExecutionGraph& graph = job_.graphs[number];
+  switch (graph.kind(node)) {
     case workload::NodeKind::kHostCompute:
     case workload::NodeKind::kCompute:
-      return disturbed(rank, node, compute_times_[type_of(rank)][graph][index_of(node)]);
+      return disturbed(rank, node, undisturbed(rank)[graph.amount_number(node)]);
     case workload::NodeKind::kMemoryLoad:
     case workload::NodeKind::kMemoryStore:
       return timed_ ? memory_time(rank, node, now) : Duration::zero();
     case workload::NodeKind::kCopyToHost:
     case workload::NodeKind::kCopyToDevice:
-      return timed_ ? disturbed(rank, node, job_.graphs[graph].duration(node).value_or(Duration::zero()))
-                    : Duration::zero();
+      return timed_ ? disturbed(rank, node, graph.duration(node).value_or(Duration::zero())) : Duration::zero();
     default:
       return Duration::zero();
   }
@@ -92,6 +94,7 @@ Duration OperationTimes::memory_time(RankId rank, NodeId node, Time now) {
 }
 
 std::vector<std::uint64_t> OperationTimes::colours() const {
+  if (!has_shared_memory() && !disturbance_ && type_of_rank_.empty()) return {};
   std::vector<std::uint64_t> own(job_.ranks.size());
   for (std::uint32_t rank = 0; rank < own.size(); ++rank) {
     if (has_shared_memory()) own[rank] = rank + std::uint64_t{1};

@@ -41,9 +41,19 @@ class OperationTimes {
 
   // Time of a computation, or of a memory access requested at `now`.
   Duration take(RankId rank, NodeId node, Time now);
+  // Times of the rank's computations by amount number, undisturbed, and with what disturbs them: those that take()
+  // returns.
+  std::span<const Duration> undisturbed(RankId rank) const {
+    return compute_times_[type_of(rank)][job_.ranks.graph(index_of(rank))];
+  }
+  Duration disturbed(RankId rank, NodeId node, Duration time) {
+    return disturbance_ ? disturbance_->disturbed(rank, node, time) : time;
+  }
   bool is_timed() const { return timed_; }  // else nothing takes time
   // None of the rank's operations starts before.
   Time start(RankId rank) const { return disturbance_ ? disturbance_->start(rank) : Time{}; }
+  // True if ranks share a memory pool, which serves them one after the other.
+  bool has_shared_memory() const { return is_remote_ && shared_ != MemorySharing::kRank; }
   const DeviceCapacity& capacity(RankId rank) const { return capacities_[type_of(rank)]; }
   // The memory of `rank` is as busy as that of `parent`.
   void split(RankId rank, RankId parent) { memory_.split(rank, parent); }
@@ -55,10 +65,6 @@ class OperationTimes {
   std::string what_differs() const;
 
  private:
-  bool has_shared_memory() const { return is_remote_ && shared_ != MemorySharing::kRank; }
-  Duration disturbed(RankId rank, NodeId node, Duration time) {
-    return disturbance_ ? disturbance_->disturbed(rank, node, time) : time;
-  }
   std::uint32_t type_of(RankId rank) const { return type_of_rank_.empty() ? 0 : type_of_rank_[index_of(rank)]; }
   Duration memory_time(RankId rank, NodeId node, Time now);
 
@@ -67,7 +73,7 @@ class OperationTimes {
   bool is_remote_;
   MemorySharing shared_;
   std::vector<std::uint32_t> type_of_rank_;                        // empty: there is one type of devices
-  std::vector<std::vector<std::vector<Duration>>> compute_times_;  // by type, by graph, by node; only what ranks need
+  std::vector<std::vector<std::vector<Duration>>> compute_times_;  // by type, by graph, by amount number; only of ranks
   std::vector<DeviceCapacity> capacities_;                         // by type
   std::optional<Disturbance> disturbance_;
   MemoryPools memory_;

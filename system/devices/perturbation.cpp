@@ -144,7 +144,7 @@ Duration Disturbance::disturbed(RankId rank, NodeId node, Duration time) {
 }
 
 std::uint32_t Disturbance::iteration_of(RankId rank, NodeId node) const {
-  const std::vector<NodeId>& starts = job_.facts(job_.ranks[index_of(rank)].graph).iteration_starts;
+  const std::vector<NodeId>& starts = job_.facts(job_.ranks.graph(index_of(rank))).iteration_starts;
   return static_cast<std::uint32_t>(std::ranges::upper_bound(starts, node) - starts.begin());
 }
 

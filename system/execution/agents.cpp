@@ -2,6 +2,8 @@
 #include "system/execution/agents.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,8 +15,9 @@
 namespace orrery::system {
 namespace {
 
-// In place of a node, the event that an agent may begin.
+// In place of a node, the events that an agent may begin, and that the time has come until which it ran ahead.
 constexpr NodeId kBegin{UINT32_MAX};
+constexpr NodeId kGoOn{UINT32_MAX - 1};
 
 std::uint64_t pack(std::uint32_t agent, NodeId node) { return std::uint64_t{agent} << 32 | index_of(node); }
 
@@ -35,12 +38,20 @@ Agents::Agents(Engine& engine, Cast& cast, OperationTimes& times, Calls& calls, 
       contends_(options.contention && options.library != nullptr && times.is_timed() &&
                 std::ranges::any_of(job_.graphs, &workload::ExecutionGraph::has_processor_bounds)),
       repetitions_(cast, times, calls, observer, contends_) {
-  for (const workload::ExecutionGraph& graph : job_.graphs) streams_.emplace_back(graph, scope_);
+  std::map<const void*, std::shared_ptr<const StreamTable>> of_forms;
+  for (const workload::ExecutionGraph& graph : job_.graphs) {
+    std::shared_ptr<const StreamTable>& of_form = of_forms[graph.form()];
+    if (of_form == nullptr) of_form = std::make_shared<const StreamTable>(graph, scope_);
+    streams_.push_back(of_form);
+  }
   agents_.reserve(cast.agents());
+  is_touched_.resize(cast.agents());
   for (std::uint32_t i = 0; i < cast.agents(); ++i) {
     const RankId rank = cast.first_rank(i);
-    const std::uint32_t graph = job_.ranks[index_of(rank)].graph;
-    agents_.push_back({RankExecution(job_.graphs[graph], streams_[graph]), rank});
+    const std::uint32_t graph = job_.ranks.graph(index_of(rank));
+    agents_.push_back({.rank = rank,
+                       .undisturbed = times.undisturbed(rank),
+                       .execution = RankExecution(job_.graphs[graph], *streams_[graph])});
     nodes_total_ += job_.graphs[graph].size();
   }
 }
@@ -52,7 +63,7 @@ void Agents::begin(const SimulationProgress& progress) {
       touch(i);
       continue;
     }
-    agents_[i].is_touched = true;
+    is_touched_[i] = true;
     engine_.at(times_.start(agents_[i].rank), *this, pack(i, kBegin));
   }
   engine_.at(Time{}, *this, kNothing);
@@ -60,14 +71,30 @@ void Agents::begin(const SimulationProgress& progress) {
 
 void Agents::decide() {
   // By device, so that a shared memory pool serves the requests of one instant in an order that knows no rank numbers.
-  std::ranges::sort(touched_, {}, [&](std::uint32_t i) { return placement_[index_of(agents_[i].rank)]; });
-  for (const std::uint32_t i : touched_) issue(i);
-  for (const std::uint32_t i : touched_) agents_[i].is_touched = false;
+  const auto device = [&](RankId rank) { return placement_[index_of(rank)]; };
+  if (times_.has_shared_memory())
+    std::ranges::sort(touched_, {}, [&](std::uint32_t i) { return device(agents_[i].rank); });
+  constexpr std::size_t kFetched = 4;  // agents ahead: their state comes from far while others decide
+  for (std::size_t i = 0; i < touched_.size(); ++i) {
+    if (i + kFetched < touched_.size()) fetch(touched_[i + kFetched]);
+    issue(touched_[i]);
+  }
+  for (const std::uint32_t i : touched_) is_touched_[i] = false;
   touched_.clear();
+  // Likewise, so that a report names the same first.
+  std::ranges::stable_sort(first_uses_, {}, [&](const Cast::FirstUse& use) { return device(use.rank); });
+}
+
+void Agents::fetch(std::uint32_t number) const {
+  constexpr std::size_t kCacheLine = 64, kLines = 5;  // up to what is rarely looked at
+  const auto* const agent = reinterpret_cast<const std::byte*>(&agents_[number]);
+  for (std::size_t line = 0; line < kLines; ++line) __builtin_prefetch(agent + line * kCacheLine, 1);
 }
 
 void Agents::issue(std::uint32_t number) {
   Agent& agent = agents_[number];
+  if (engine_.now() < agent.ahead_until) return;
+  std::optional<NodeId> computation;  // the first: if it is all that runs, the rank runs ahead
   while (const std::optional<NodeId> node = agent.execution.take(engine_.now())) {
     if (!agent.execution.is_in_use(*node)) {
       if (!cast_.is_in_use(agent.rank, *node)) {
@@ -77,19 +104,63 @@ void Agents::issue(std::uint32_t number) {
       agent.execution.note_use(*node);
     }
     const bool competes =
-        scope_ == QueueScope::kRank && job_.graph(agent.rank).kind(*node) == workload::NodeKind::kCollective;
+        scope_ == QueueScope::kRank && agent.execution.step(*node).kind == workload::NodeKind::kCollective;
     if (competes)
       competing_.push_back({agent.rank, *node});
+    else if (!computation && may_run_ahead(agent, *node))
+      computation = node;
     else
       start(number, *node);
   }
+  if (!computation) return;
+  if (agent.execution.running() == 1)
+    run_ahead(number, *computation);
+  else
+    start(number, *computation);
+}
+
+// What the rank does by itself, in a time that depends on no other rank.
+bool Agents::may_run_ahead(const Agent& agent, NodeId node) const {
+  const ProgramStep& step = agent.execution.step(node);
+  switch (step.kind) {
+    case workload::NodeKind::kCompute:
+    case workload::NodeKind::kHostCompute:
+    case workload::NodeKind::kCopyToHost:
+    case workload::NodeKind::kCopyToDevice:
+      return !step.is_repetition;
+    default:
+      return false;
+  }
+}
+
+// `node` was taken and is all that runs. What takes no time is done in the round after, and is not run ahead of.
+void Agents::run_ahead(std::uint32_t number, NodeId node) {
+  Agent& agent = agents_[number];
+  Time now = engine_.now();
+  Duration time = time_of(agent, node, now);
+  if (time == Duration::zero()) return start(number, node);
+  for (;;) {
+    ++started_;
+    if (saturating_add(now.time_since_epoch(), time) == Duration::max()) refuse_time(number, node);
+    const Time moving = agent.execution.moving(node);
+    now += time;
+    end(number, node, moving, now, Duration::zero());
+    const std::optional<NodeId> next = agent.execution.only_next();
+    if (!next || !may_run_ahead(agent, *next) || !agent.execution.is_in_use(*next)) break;
+    time = time_alone(agent, *next, now);
+    if (time == Duration::zero()) break;
+    node = *agent.execution.take(now);
+    time = with_host_wait(agent, node, time, now);
+  }
+  agent.ahead_until = now;
+  engine_.at(now, *this, pack(number, kGoOn));
 }
 
 void Agents::start(std::uint32_t number, NodeId node) {
-  last_step_ = engine_.now();
+  last_step_ = std::max(last_step_, engine_.now());
   ++started_;
   const RankId rank = agents_[number].rank;
-  switch (job_.graph(rank).kind(node)) {
+  switch (agents_[number].execution.step(node).kind) {
     case workload::NodeKind::kCollective:
       return calls_.enter(rank, node);
     case workload::NodeKind::kSend:
@@ -109,12 +180,12 @@ void Agents::start(std::uint32_t number, NodeId node) {
 
 void Agents::start_alone(std::uint32_t number, NodeId node) {
   Agent& agent = agents_[number];
-  const workload::ExecutionGraph& graph = agent.execution.graph();
-  if (graph.repetition(node)) return repeat(number, node);
+  if (agent.execution.step(node).is_repetition) return repeat(number, node);
   if (contends_) {
-    if (const std::optional<std::uint32_t> bound = graph.processor_bound(node)) return compute(number, node, *bound);
+    const std::optional<std::uint32_t> bound = agent.execution.graph().processor_bound(node);
+    if (bound) return compute(number, node, *bound);
   }
-  const Duration duration = time_of(number, node);
+  const Duration duration = time_of(agent, node, engine_.now());
   if (saturating_add(engine_.now().time_since_epoch(), duration) == Duration::max()) refuse_time(number, node);
   engine_.after(duration, *this, pack(number, node));
 }
@@ -136,7 +207,7 @@ void Agents::schedule(std::uint32_t number, Time end) {
 
 void Agents::refuse_time(std::uint32_t number, NodeId node) const {
   const RankId rank = agents_[number].rank;
-  throw InputError({job_.ranks[index_of(rank)].details().source},
+  throw InputError({job_.ranks.details(index_of(rank)).source},
                    fmt::format("rank {}, {}: it would end beyond 106 days, the end of simulated time", index_of(rank),
                                job_.describe(rank, node)),
                    "look for a duration, size or rate that is off by orders of magnitude");
@@ -146,7 +217,7 @@ void Agents::compute(std::uint32_t number, NodeId node, std::uint32_t processor_
   Agent& agent = agents_[number];
   const Time now = engine_.now();
   if (agent.repetition) throw NotRepeatable{};  // its calls would slow this
-  const Duration alone = times_.take(agent.rank, node, now);
+  const Duration alone = time_alone(agent, node, now);
   const Duration wait = agent.execution.host_wait(node, alone, now);
   const Duration launched = saturating_add(now.time_since_epoch(), saturating_add(alone, wait));
   Computation computation =
@@ -214,13 +285,22 @@ void Agents::adjust_repetition(std::uint32_t number) {
   schedule(number, end);
 }
 
-// Time of what a rank does by itself, with how long it waits for the host.
-Duration Agents::time_of(std::uint32_t number, NodeId node) {
-  RankExecution& execution = agents_[number].execution;
-  const Duration time = times_.take(agents_[number].rank, node, engine_.now());
+// Time of what a rank does by itself.
+Duration Agents::time_alone(const Agent& agent, NodeId node, Time now) {
+  if (agent.execution.step(node).kind == workload::NodeKind::kCompute)
+    return times_.disturbed(agent.rank, node, agent.undisturbed[agent.execution.graph().amount_number(node)]);
+  return times_.take(agent.rank, node, now);
+}
+
+// The same with how long it waits for the host.
+Duration Agents::time_of(Agent& agent, NodeId node, Time now) {
+  return with_host_wait(agent, node, time_alone(agent, node, now), now);
+}
+
+Duration Agents::with_host_wait(Agent& agent, NodeId node, Duration time, Time now) {
   if (!times_.is_timed()) return time;
-  const Duration wait = execution.host_wait(node, time, engine_.now());
-  if (wait > Duration::zero()) execution.wait_for_host(node, wait);
+  const Duration wait = agent.execution.host_wait(node, time, now);
+  if (wait > Duration::zero()) agent.execution.wait_for_host(node, wait);
   return saturating_add(time, wait);
 }
 
@@ -229,8 +309,9 @@ void Agents::on_event(std::uint64_t payload) {
   const auto number = static_cast<std::uint32_t>(payload >> 32);
   const NodeId node{static_cast<std::uint32_t>(payload)};
   Agent& agent = agents_[number];
+  if (node == kGoOn) return touch(number);
   if (node != kBegin) return end(number, node);
-  agent.is_touched = false;
+  is_touched_[number] = false;
   agent.execution.begin_at(engine_.now());
   touch(number);
 }
@@ -247,7 +328,7 @@ void Agents::complete(RankId rank, NodeId node, Time moving) {
     agents_[number].device.release(node);
     adjust(number);
   }
-  end(number, node, moving, Duration::zero());
+  end(number, node, moving, engine_.now(), Duration::zero());
 }
 
 // Ends a node that the rank runs by itself; a computation that was slowed since its end was scheduled goes on until
@@ -257,7 +338,7 @@ void Agents::end(std::uint32_t number, NodeId node) {
   Computation* computation = contends_ ? agent.device.find(node) : nullptr;
   if (computation != nullptr && computation->end() > engine_.now()) return schedule(number, *computation);
   const Duration slowed = computation == nullptr ? Duration::zero() : finish_computation(number, *computation);
-  end(number, node, agent.execution.moving(node), slowed);
+  end(number, node, agent.execution.moving(node), engine_.now(), slowed);
 }
 
 // Returns by how much calls beside the computation delayed it, and settles how long it waited for its host.
@@ -270,21 +351,21 @@ Duration Agents::finish_computation(std::uint32_t number, const Computation& com
   return slowed;
 }
 
-void Agents::end(std::uint32_t number, NodeId node, Time moving, Duration slowed) {
-  last_step_ = engine_.now();
+void Agents::end(std::uint32_t number, NodeId node, Time moving, Time time, Duration slowed) {
+  last_step_ = std::max(last_step_, time);
   Agent& agent = agents_[number];
   const workload::ExecutionGraph& graph = agent.execution.graph();
-  if (graph.repetition(node)) {
+  if (agent.execution.step(node).is_repetition) {
     agent.repetition.reset();
     const Time synchronised = repetitions_.finish(number, agent.execution, node);
-    agent.execution.complete(node, engine_.now(), synchronised);
+    agent.execution.complete(node, time, synchronised);
   } else {
-    const Time taken = agent.execution.complete(node, engine_.now());
-    const OperationRecord operation{node, graph.number(node), taken, moving, engine_.now(), slowed};
+    const Time taken = agent.execution.complete(node, time);
+    const OperationRecord operation{node, graph.number(node), taken, moving, time, slowed};
     observer_.finished(agent.rank, operation);
     if (!graph.stretches().empty()) repetitions_.ran(number, graph, operation);
   }
-  if (agent.execution.finished()) agent.finish = engine_.now();
+  if (agent.execution.finished()) agent.finish = time;
   touch(number);
   constexpr std::uint64_t kProgressInterval = 4096;
   if (++nodes_done_ % kProgressInterval == 0) report_progress();
@@ -307,8 +388,8 @@ void Agents::await_receive(RankId rank, NodeId node) {
 }
 
 void Agents::touch(std::uint32_t number) {
-  if (agents_[number].is_touched) return;
-  agents_[number].is_touched = true;
+  if (is_touched_[number]) return;
+  is_touched_[number] = true;
   touched_.push_back(number);
 }
 
@@ -368,7 +449,8 @@ void Agents::split(const ClassSplit& split) {
   for (auto part = static_cast<std::uint32_t>(agents_.size()); part < cast_.agents(); ++part) {
     Agent agent = agents_[parent[part]];
     agent.rank = cast_.first_rank(part);
-    agent.is_touched = is_waiting_to_begin(agent.rank);
+    agent.undisturbed = times_.undisturbed(agent.rank);
+    is_touched_.push_back(is_waiting_to_begin(agent.rank));
     agent.is_adjusted = false;
     nodes_total_ += agent.execution.graph().size() - agent.execution.done();
     repetitions_.split(part, parent[part]);

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The ranks that act, one for each class: each starts what it can between the rounds of an instant, by itself, as a
 // collective call or as a transfer, and goes on when that is done.
+//
+// A rank that computes and has nothing else under way runs ahead: until its computation ends nothing can happen to it,
+// so that is booked at once, and so is the next computation, as long as there is just one thing to do and that is to
+// compute. One event, when the last of them ends, stands for them all. What others ask of it meanwhile (that it come to
+// a call) it takes note of, and decides on when its time has come.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -79,12 +85,13 @@ class Agents final : private EventSink {
     Time due{};
   };
   struct Agent {
-    RankExecution execution;
     RankId rank{};
-    bool is_touched = false;  // of those that wait to begin, too: they are touched when they may
+    bool is_adjusted = false;  // computations may go on at another speed
+    Time ahead_until = Time::min();
+    std::span<const Duration> undisturbed;  // OperationTimes::undisturbed()
+    RankExecution execution;
     Time finish{};
     DeviceUse device{};
-    bool is_adjusted = false;  // computations may go on at another speed
     std::optional<Repeating> repetition{};
   };
   static constexpr std::uint64_t kNothing = UINT64_MAX;
@@ -94,10 +101,15 @@ class Agents final : private EventSink {
   Agent& agent(RankId rank) { return agents_[cast_.agent_of(rank)]; }
   bool is_waiting_to_begin(RankId rank) const { return times_.start(rank) > engine_.now(); }
   void touch(std::uint32_t agent);
+  void fetch(std::uint32_t agent) const;
   void issue(std::uint32_t agent);
   void start(std::uint32_t agent, NodeId node);
   void start_alone(std::uint32_t agent, NodeId node);
-  Duration time_of(std::uint32_t agent, NodeId node);
+  bool may_run_ahead(const Agent& agent, NodeId node) const;
+  void run_ahead(std::uint32_t agent, NodeId node);
+  Duration time_alone(const Agent& agent, NodeId node, Time now);
+  Duration time_of(Agent& agent, NodeId node, Time now);
+  Duration with_host_wait(Agent& agent, NodeId node, Duration time, Time now);
   void compute(std::uint32_t agent, NodeId node, std::uint32_t processor_bound);
   void set_speed(Agent& agent, Computation& computation);
   void schedule(std::uint32_t agent, Computation& computation);
@@ -108,7 +120,7 @@ class Agents final : private EventSink {
   Duration finish_computation(std::uint32_t agent, const Computation& computation);
   [[noreturn]] void refuse_time(std::uint32_t agent, NodeId node) const;
   void end(std::uint32_t agent, NodeId node);
-  void end(std::uint32_t agent, NodeId node, Time moving, Duration slowed);
+  void end(std::uint32_t agent, NodeId node, Time moving, Time time, Duration slowed);
   void call_back(std::uint32_t agent);
   bool all_could_join(CallKey call) const;
 
@@ -125,9 +137,10 @@ class Agents final : private EventSink {
   bool contends_;  // calls take parts of devices from what is computed beside them
   Repetitions repetitions_;
   SimulationProgress progress_;
-  std::vector<StreamTable> streams_;  // by graph
+  std::vector<std::shared_ptr<const StreamTable>> streams_;  // by graph; one of all of a form
   std::vector<Agent> agents_;
   std::vector<std::uint32_t> touched_;
+  std::vector<bool> is_touched_;  // by agent; of those that wait to begin, too: they are touched when they may
   std::vector<std::uint32_t> adjusted_;
   std::vector<Cast::FirstUse> first_uses_;  // in this round, of communicators and pairs of ranks
   std::vector<Cast::FirstUse> competing_;   // calls in this round, with QueueScope::kRank

@@ -12,9 +12,9 @@
 namespace orrery::system {
 
 CallTable::Member CallTable::enter(RankId rank, NodeId node) {
-  const GroupId group = cast_.input().job.communicator(rank, node);
-  const std::uint32_t call_index = cast_.input().job.graph(rank).call_index(node);
-  const Member member{open({cast_.home_of(group), call_index}), cast_.seat_of(rank, group)};
+  const workload::ExecutionGraph& graph = agents_.execution(rank).graph();
+  const Cast::Membership self_in = cast_.membership(rank, graph.communicator_slot(node));
+  const Member member{open({self_in.home, graph.call_index(node)}), self_in.seat};
   Call& call = calls_[member.call];
   Seat& self = call.seats[member.seat];
   ORRERY_ASSERT(!self.in);
@@ -22,12 +22,29 @@ CallTable::Member CallTable::enter(RankId rank, NodeId node) {
   self.node = node;
   self.entered = engine_.now();
   agents_.take_device(rank, node, call.plan->takes());
-  if (++call.entered == 1) tell_next_round(News::kOpened, {member.call, 0});
+  if (++call.entered == 1) opened_.push_back(member.call);
   if (call.all_in()) {
     call.all_entered = engine_.now();
-    tell_next_round(News::kAssembled, {member.call, 0});
+    assembled_.push_back(member.call);
   }
   return member;
+}
+
+void CallTable::close_round() {
+  for (const std::uint32_t call : opened_)
+    if (!calls_[call].all_in()) tell_next_round(News::kOpened, {call, 0});
+  opened_.clear();
+}
+
+bool CallTable::hold_assembled() {
+  if (assembled_.empty()) return false;
+  for (const std::uint32_t number : assembled_) {
+    const Call& call = calls_[number];
+    for (std::uint32_t seat = 0; seat < call.seats.size(); ++seat)
+      agents_.hold(call.holder(seat), call.seats[seat].node);
+  }
+  assembled_.clear();
+  return true;
 }
 
 std::uint32_t CallTable::open(CallKey key) {
@@ -36,14 +53,29 @@ std::uint32_t CallTable::open(CallKey key) {
   for (const std::uint32_t call : open)
     if (calls_[call].key == key) return call;
   open.push_back(take());
-  CallCast& cast = cast_.call(key);
-  const CollectivePlan& plan = cast.plan();
-  const std::size_t seats = cast.seats(), states = seats * plan.chunks * plan.phases.size();
-  Call& call = calls_[open.back()];
-  call = {key, &cast, &plan, 0, 0, Time{}, std::vector<Seat>(seats), {}, cast.is_fast_forwarded()};
-  if (!call.is_fast_forwarded) call.states.resize(states);
-  for (Seat& seat : call.seats) seat.chunk_queues.resize(2 * plan.layout->sizes.size());
+  prepare(calls_[open.back()], key);
   return open.back();
+}
+
+// In the place of a call that is over, whose memory it takes. The one chunk of a call of one phase does not wait for
+// its turn.
+void CallTable::prepare(Call& call, CallKey key) {
+  call.key = key;
+  call.cast = &cast_.call(key);
+  call.plan = &call.cast->plan();
+  call.members = &cast_.input().job.communicators[index_of(key.group)].members;
+  call.entered = 0;
+  call.done = 0;
+  call.all_entered = Time{};
+  call.is_fast_forwarded = call.cast->is_fast_forwarded();
+  const std::size_t seats = call.cast->seats(), phases = call.plan->chunks * call.plan->phases.size();
+  call.seats.assign(seats, Seat{});
+  call.states.clear();
+  if (!call.is_fast_forwarded) call.states.resize(seats * phases);
+  const bool takes_turns = !call.is_fast_forwarded && (phases > 1 || scope_ == QueueScope::kRank);
+  call.queues_of_seat = takes_turns ? static_cast<std::uint32_t>(2 * call.plan->layout->sizes.size()) : 0;
+  call.chunk_queues.clear();
+  call.chunk_queues.resize(seats * call.queues_of_seat);
 }
 
 std::uint32_t CallTable::take() {
@@ -56,9 +88,18 @@ std::uint32_t CallTable::take() {
   return call;
 }
 
+void CallTable::call_others(const Call& call) {
+  const CollectivePlans& plans = cast_.input().plans;
+  for (std::uint32_t seat = 0; seat < call.seats.size(); ++seat) {
+    if (call.seats[seat].in) continue;
+    const RankId rank = call.holder(seat);
+    agents_.call(rank, plans.node_of(call.key.group, call.key.index, rank));
+  }
+}
+
 void CallTable::announce(CallKey key) {
   const CallCast& cast = cast_.call(key);
-  const std::vector<RankId>& members = cast_.input().job.communicators[index_of(key.group)].members;
+  const workload::Members& members = cast_.input().job.communicators[index_of(key.group)].members;
   const CollectivePlans& plans = cast_.input().plans;
   for (std::uint32_t seat = 0; seat < cast.seats(); ++seat) {
     const RankId rank = members[cast.member(seat)];
@@ -85,11 +126,7 @@ void CallTable::on_event(std::uint64_t payload) {
   const Call& call = calls_[number];
   switch (static_cast<News>(payload >> kNewsShift)) {
     case News::kOpened:
-      return announce(call.key);
-    case News::kAssembled:
-      for (std::uint32_t seat = 0; seat < call.seats.size(); ++seat)
-        agents_.hold(cast_.holder(call.key, seat), call.seats[seat].node);
-      return;
+      return call_others(call);
     case News::kSeatDone:
       return report_done({number, static_cast<std::uint32_t>(payload)});
   }
@@ -99,14 +136,14 @@ void CallTable::report_done(Member member) {
   Call& call = calls_[member.call];
   Seat& seat = call.seats[member.seat];
   seat.reported = true;
-  const CallKey key = call.key;
+  const RankId holder = call.holder(member.seat);
   const NodeId node = seat.node;
   const Time all_entered = call.all_in() ? std::max(call.all_entered, seat.entered) : seat.entered;
   if (++call.done == call.seats.size()) {
-    std::erase(open_[index_of(key.group)], member.call);
+    std::erase(open_[index_of(call.key.group)], member.call);
     free_.push_back(member.call);
   }
-  agents_.complete(cast_.holder(key, member.seat), node, all_entered);
+  agents_.complete(holder, node, all_entered);
 }
 
 void CallTable::split(const ClassSplit& split, Runner& runner) {
@@ -132,24 +169,31 @@ void CallTable::split_call(std::uint32_t number, const std::vector<const ClassSp
     if (place == number) continue;
     if (index_of(part->home) >= open_.size()) open_.resize(index_of(part->home) + 1);
     open_[index_of(part->home)].push_back(place);
+    for (std::vector<std::uint32_t>* const calls : {&opened_, &assembled_})
+      if (std::ranges::find(*calls, number) != calls->end()) calls->push_back(place);
   }
 }
 
 Call CallTable::part_of(const Call& whole, CallKey key, std::span<const std::uint32_t> parent_seat, Runner& runner) {
-  CallCast& cast = cast_.call(key);
-  Call part{key, &cast, &cast.plan(), 0, 0, whole.all_entered, {}, {}, whole.is_fast_forwarded};
+  Call part;
+  part.key = key;
+  part.cast = &cast_.call(key);
+  part.plan = &part.cast->plan();
+  part.members = &cast_.input().job.communicators[index_of(key.group)].members;
+  part.all_entered = whole.all_entered;
+  part.queues_of_seat = whole.queues_of_seat;
+  part.is_fast_forwarded = whole.is_fast_forwarded;
   const auto per_seat = static_cast<std::uint32_t>(whole.states.size() / whole.seats.size());
   for (std::uint32_t number = 0; number < parent_seat.size(); ++number) {
     const std::uint32_t parent = parent_seat[number];
-    Seat& seat = part.seats.emplace_back(whole.seats[parent]);
+    const Seat& seat = part.seats.emplace_back(whole.seats[parent]);
     part.entered += seat.in ? 1 : 0;
     part.done += seat.reported ? 1 : 0;
-    for (ChunkQueue& chunk_queue : seat.chunk_queues) {
+    for (std::uint32_t queue = 0; queue < whole.queues_of_seat; ++queue) {
+      ChunkQueue& chunk_queue =
+          part.chunk_queues.emplace_back(whole.chunk_queues[parent * whole.queues_of_seat + queue]);
       ORRERY_ASSERT(!chunk_queue.touched && chunk_queue.called.empty());
-      std::set<ChunkQueue::Place> waiting;
-      for (const auto& [since, chunk, phase, state] : chunk_queue.waiting)
-        waiting.emplace(since, chunk, phase, state - parent * per_seat + number * per_seat);
-      chunk_queue.waiting = std::move(waiting);
+      for (ChunkQueue::Place& place : chunk_queue.places) std::get<3>(place) += (number - parent) * per_seat;
     }
     const auto states = whole.states.begin() + parent * per_seat;
     part.states.insert(part.states.end(), states, states + per_seat);

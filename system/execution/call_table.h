@@ -5,8 +5,9 @@
 // goes on from where the whole was.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <set>
+#include <functional>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -46,8 +47,17 @@ struct ChunkQueue {
 
   std::uint32_t active = 0;
   bool touched = false;
-  std::set<Place> waiting;
+  std::vector<Place> places;          // heap, the smallest first; of chunks that wait or were taken in out of turn
   std::vector<std::uint32_t> called;  // waiting states for which a peer's message has come
+
+  void add(const Place& place) {
+    places.push_back(place);
+    std::ranges::push_heap(places, std::greater{});
+  }
+  void remove_first() {
+    std::ranges::pop_heap(places, std::greater{});
+    places.pop_back();
+  }
 };
 
 // A member that acts.
@@ -57,8 +67,7 @@ struct Seat {
   bool in = false;
   bool done = false;
   bool reported = false;
-  std::uint32_t phases_done = 0;         // of all chunks
-  std::vector<ChunkQueue> chunk_queues;  // by queue
+  std::uint32_t phases_done = 0;  // of all chunks
 };
 
 struct StateKey {
@@ -71,15 +80,22 @@ struct StateKey {
 struct Call {
   CallKey key;
   CallCast* cast = nullptr;
-  const CollectivePlan* plan = nullptr;  // of the cast
+  const CollectivePlan* plan = nullptr;        // of the cast
+  const workload::Members* members = nullptr;  // of the communicator
   std::uint32_t entered = 0;
   std::uint32_t done = 0;
   Time all_entered;
   std::vector<Seat> seats;
-  std::vector<PhaseState> states;  // [seat][chunk][phase]
-  bool is_fast_forwarded = false;  // as the cast was when the first member came
+  std::vector<PhaseState> states;        // [seat][chunk][phase]
+  std::uint32_t queues_of_seat = 0;      // none if nothing waits for its turn
+  std::vector<ChunkQueue> chunk_queues;  // [seat][queue]
+  bool is_fast_forwarded = false;        // as the cast was when the first member came
 
   bool all_in() const { return entered == seats.size(); }
+  RankId holder(std::uint32_t seat) const { return (*members)[cast->member(seat)]; }
+  ChunkQueue& chunk_queue(std::uint32_t seat, std::uint32_t queue) {
+    return chunk_queues[seat * queues_of_seat + queue];
+  }
   StateKey key_of(std::uint32_t state) const {
     const auto phases = static_cast<std::uint32_t>(plan->phases.size());
     const std::uint32_t chunk = state / phases;
@@ -94,8 +110,10 @@ struct Call {
 
 class CallTable final : private EventSink {
  public:
-  // All outlive it; `agents` are told of what members wait for.
-  CallTable(Engine& engine, Cast& cast, Agents& agents) : engine_(engine), cast_(cast), agents_(agents) {}
+  // All outlive it; `agents` are told of what members wait for. Chunks take turns with those of a rank's other calls,
+  // if `scope` says so.
+  CallTable(Engine& engine, Cast& cast, Agents& agents, QueueScope scope)
+      : engine_(engine), cast_(cast), agents_(agents), scope_(scope) {}
 
   // A call under way and one of its seats.
   struct Member {
@@ -104,8 +122,12 @@ class CallTable final : private EventSink {
 
     bool operator==(const Member&) const = default;
   };
-  // An acting rank comes to its call `node`. In the round after, the first calls the others, and the last holds all.
+  // An acting rank comes to its call `node`. When all have that do so in this round, close_round() follows: the first
+  // calls the others, who hear of it in the round after. The last holds all: by hold_assembled() when the round after
+  // decides, or when there is none. False if there is nobody to hold.
   Member enter(RankId rank, NodeId node);
+  void close_round();
+  bool hold_assembled();
   // All members of a call may join it.
   void announce(CallKey call);
   // A seat is through, now or later. If it has just come it is done in the next round.
@@ -135,7 +157,7 @@ class CallTable final : private EventSink {
 
  private:
   // News of a call or member, told in the next round.
-  enum class News : std::uint8_t { kOpened, kAssembled, kSeatDone };
+  enum class News : std::uint8_t { kOpened, kSeatDone };
   static constexpr int kNewsShift = 62;
   static constexpr std::uint32_t kMostCalls = 1u << 30;  // under way at once; what is left of the payload
   static std::uint64_t payload_of(News news, Member member) {
@@ -143,11 +165,13 @@ class CallTable final : private EventSink {
            member.seat;
   }
 
-  RankId holder(Member member) { return cast_.holder(calls_[member.call].key, member.seat); }
+  RankId holder(Member member) const { return calls_[member.call].holder(member.seat); }
   void on_event(std::uint64_t payload) override;
   void add_parts(std::uint64_t payload, std::vector<std::uint64_t>& parts) override;
   void tell_next_round(News news, Member member);
+  void call_others(const Call& call);
   std::uint32_t open(CallKey key);
+  void prepare(Call& call, CallKey key);
   std::uint32_t take();
   void report_done(Member member);
   void split_call(std::uint32_t call, const std::vector<const ClassSplit::Home*>& parts, Runner& runner);
@@ -156,9 +180,12 @@ class CallTable final : private EventSink {
   Engine& engine_;
   Cast& cast_;
   Agents& agents_;
+  const QueueScope scope_;
   std::vector<Call> calls_;
   std::vector<std::uint32_t> free_;
   std::vector<std::vector<std::uint32_t>> open_;
+  std::vector<std::uint32_t> opened_;     // calls to which the first member came in this round
+  std::vector<std::uint32_t> assembled_;  // and the last, in the latest
   std::unordered_map<std::uint32_t, std::vector<Part>> parts_;
 };
 

@@ -30,7 +30,7 @@ Calls::Calls(Engine& engine, Cast& cast, Agents& agents, const CollectiveOptions
       cast_(cast),
       granularity_(options.granularity),
       queue_scope_(options.queue_scope),
-      table_(engine, cast, agents),
+      table_(engine, cast, agents, options.queue_scope),
       runner_(
           (options.granularity == Granularity::kStep ? step_runner : phase_runner)(engine, network_, table_, queues_)),
       queues_(engine, table_, *runner_, options) {}

@@ -30,6 +30,10 @@ class Calls {
   void announce(CallKey call) { table_.announce(call); }
   // Members that were touched decide; done members are reported. Call it in decide().
   void advance() { queues_.advance(); }
+  // All that enter in this round have. Call it in decide().
+  void close_round() { table_.close_round(); }
+  // Calls to which the last member came in the round before are held. Call it first in decide(), and in settle().
+  bool hold_assembled() { return table_.hold_assembled(); }
   // Accounts for a call that is repeated so many times: messages, and what links carry. No event comes of it. False if
   // that cannot be told from its plan, which may_count() mostly says before.
   bool count(CallKey key, std::uint64_t times);

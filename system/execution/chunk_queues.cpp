@@ -41,10 +41,21 @@ CallPlace place_among_calls(QueuePolicy policy, Time entered, NodeId node, std::
 void ChunkQueues::begin(CallTable::Member member) {
   const CollectivePlan& plan = *calls_[member.call].plan;
   if (plan.phases.empty()) return calls_.finish(member);
+  if (calls_[member.call].queues_of_seat == 0) return begin_at_once(member);
   if (options_.queue_scope == QueueScope::kRank) note_in_flight(member);
   for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk)
     for (std::uint32_t phase = 0; phase < plan.phases.size(); ++phase)
       if (plan.phases[phase].phase.after.empty()) begin_phase(member.call, {member.seat, chunk, phase});
+}
+
+// The call is of one phase of one chunk, which competes with nothing.
+void ChunkQueues::begin_at_once(CallTable::Member member) {
+  Call& call = calls_[member.call];
+  const StateKey key{member.seat, 0, 0};
+  const std::uint32_t state = call.state_of(key);
+  const bool participates = call.plan->participates(0, call.cast->position(member.seat));
+  call.states[state].status = participates ? Status::kActive : Status::kPassed;
+  participates ? runner_.begin(member.call, state) : end_phase(member.call, key);
 }
 
 void ChunkQueues::advance() {
@@ -72,7 +83,7 @@ void ChunkQueues::touch(std::uint32_t call, std::uint32_t state) {
 }
 
 void ChunkQueues::touch_queue(CallTable::Member member, std::uint32_t queue) {
-  ChunkQueue& chunk_queue = calls_[member.call].seats[member.seat].chunk_queues[queue];
+  ChunkQueue& chunk_queue = calls_[member.call].chunk_queue(member.seat, queue);
   if (chunk_queue.touched) return;
   chunk_queue.touched = true;
   touched_queues_.push_back({member, queue});
@@ -83,7 +94,7 @@ void ChunkQueues::summon(std::uint32_t number, std::uint32_t state) {
   if (call.states[state].status != Status::kWaiting) return;
   const StateKey key = call.key_of(state);
   const std::uint32_t queue = call.phase(key).phase.queue();
-  call.seats[key.seat].chunk_queues[queue].called.push_back(state);
+  call.chunk_queue(key.seat, queue).called.push_back(state);
   touch_queue({number, key.seat}, queue);
 }
 
@@ -93,10 +104,12 @@ void ChunkQueues::advance_state(std::uint32_t number, std::uint32_t state) {
   if (phase.status == Status::kWaiting) return summon(number, state);  // touched by an arrival
   if (phase.status != Status::kActive || !runner_.advance(number, state)) return;
   const StateKey key = call.key_of(state);
-  const std::uint32_t queue = call.phase(key).phase.queue();
   phase.status = Status::kDone;
-  --call.seats[key.seat].chunk_queues[queue].active;
-  touch_queue({number, key.seat}, queue);
+  if (call.queues_of_seat > 0) {
+    const std::uint32_t queue = call.phase(key).phase.queue();
+    --call.chunk_queue(key.seat, queue).active;
+    touch_queue({number, key.seat}, queue);
+  }
   end_phase(number, key);
 }
 
@@ -113,7 +126,7 @@ void ChunkQueues::begin_phase(std::uint32_t number, StateKey key) {
   phase.status = Status::kWaiting;
   phase.waiting_since = engine_.now();
   const std::uint32_t queue = call.phase(key).phase.queue();
-  call.seats[key.seat].chunk_queues[queue].waiting.insert(place_of(call, state));
+  call.chunk_queue(key.seat, queue).add(place_of(call, state));
   if (runner_.is_awaited(call, key)) return summon(number, state);
   touch_queue({number, key.seat}, queue);
 }
@@ -145,13 +158,13 @@ ChunkQueue::Place ChunkQueues::place_of(const Call& call, std::uint32_t state) c
 void ChunkQueues::fill(const TouchedQueue& touched) {
   const std::uint32_t number = touched.member.call;
   Call& call = calls_[number];
-  ChunkQueue& chunk_queue = call.seats[touched.member.seat].chunk_queues[touched.queue];
+  ChunkQueue& chunk_queue = call.chunk_queue(touched.member.seat, touched.queue);
   chunk_queue.touched = false;
   if (options_.queue_scope == QueueScope::kRank) {
     fill_shared(touched);
   } else {
-    while (chunk_queue.active < options_.active_chunks && !chunk_queue.waiting.empty())
-      activate(number, std::get<3>(*chunk_queue.waiting.begin()), chunk_queue);
+    while (chunk_queue.active < options_.active_chunks && is_wanted(call, chunk_queue))
+      activate(number, std::get<3>(chunk_queue.places.front()), chunk_queue);
   }
   for (const std::uint32_t state : chunk_queue.called)
     if (call.states[state].status == Status::kWaiting) activate(number, state, chunk_queue);
@@ -164,7 +177,7 @@ std::vector<ChunkQueues::TouchedQueue> ChunkQueues::shared_with(const TouchedQue
   std::vector<TouchedQueue> shared;
   for (const CallTable::Member member : in_flight_[calls_.agent_of(touched.member)]) {
     const CommunicatorLayout& layout = *calls_[member.call].plan->layout;
-    for (std::uint32_t queue = 0; queue < calls_[member.call].seats[member.seat].chunk_queues.size(); ++queue)
+    for (std::uint32_t queue = 0; queue < calls_[member.call].queues_of_seat; ++queue)
       if (way_of(layout, queue) == way) shared.push_back({member, queue});
   }
   return shared;
@@ -172,7 +185,7 @@ std::vector<ChunkQueues::TouchedQueue> ChunkQueues::shared_with(const TouchedQue
 
 void ChunkQueues::fill_shared(const TouchedQueue& touched) {
   const auto queue_of = [&](const TouchedQueue& shared) -> ChunkQueue& {
-    return calls_[shared.member.call].seats[shared.member.seat].chunk_queues[shared.queue];
+    return calls_[shared.member.call].chunk_queue(shared.member.seat, shared.queue);
   };
   const auto place = [&](const TouchedQueue& shared) {
     const Seat& seat = calls_[shared.member.call].seats[shared.member.seat];
@@ -183,8 +196,18 @@ void ChunkQueues::fill_shared(const TouchedQueue& touched) {
   for (const TouchedQueue& one : shared) active += queue_of(one).active;
   std::ranges::sort(shared, {}, place);
   for (const TouchedQueue& one : shared)
-    for (ChunkQueue& queue = queue_of(one); active < options_.active_chunks && !queue.waiting.empty(); ++active)
-      activate(one.member.call, std::get<3>(*queue.waiting.begin()), queue);
+    for (ChunkQueue& queue = queue_of(one);
+         active < options_.active_chunks && is_wanted(calls_[one.member.call], queue); ++active)
+      activate(one.member.call, std::get<3>(queue.places.front()), queue);
+}
+
+// True if a chunk waits, which is then the first of its places: those of chunks that do not wait any more are left.
+bool ChunkQueues::is_wanted(const Call& call, ChunkQueue& chunk_queue) {
+  while (!chunk_queue.places.empty()) {
+    if (call.states[std::get<3>(chunk_queue.places.front())].status == Status::kWaiting) return true;
+    chunk_queue.remove_first();
+  }
+  return false;
 }
 
 void ChunkQueues::split() {
@@ -198,7 +221,6 @@ void ChunkQueues::split() {
 
 void ChunkQueues::activate(std::uint32_t number, std::uint32_t state, ChunkQueue& chunk_queue) {
   Call& call = calls_[number];
-  chunk_queue.waiting.erase(place_of(call, state));
   ++chunk_queue.active;
   call.states[state].status = Status::kActive;
   runner_.begin(number, state);
@@ -209,11 +231,11 @@ bool ChunkQueues::relieve() {
   for (const std::vector<std::uint32_t>& open : calls_.open())
     for (const std::uint32_t call : open)
       for (std::uint32_t seat = 0; seat < calls_[call].seats.size(); ++seat)
-        for (std::uint32_t queue = 0; queue < calls_[call].seats[seat].chunk_queues.size(); ++queue)
-          if (!calls_[call].seats[seat].chunk_queues[queue].waiting.empty()) held_up.push_back({{call, seat}, queue});
+        for (std::uint32_t queue = 0; queue < calls_[call].queues_of_seat; ++queue)
+          if (is_wanted(calls_[call], calls_[call].chunk_queue(seat, queue))) held_up.push_back({{call, seat}, queue});
   for (const auto& [member, queue] : held_up) {
-    ChunkQueue& chunk_queue = calls_[member.call].seats[member.seat].chunk_queues[queue];
-    activate(member.call, std::get<3>(*chunk_queue.waiting.begin()), chunk_queue);
+    ChunkQueue& chunk_queue = calls_[member.call].chunk_queue(member.seat, queue);
+    activate(member.call, std::get<3>(chunk_queue.places.front()), chunk_queue);
   }
   return !held_up.empty();
 }

@@ -104,6 +104,8 @@ class ChunkQueues {
     std::uint32_t queue;
   };
 
+  void begin_at_once(CallTable::Member member);
+  static bool is_wanted(const Call& call, ChunkQueue& chunk_queue);
   void touch_queue(CallTable::Member member, std::uint32_t queue);
   void advance_state(std::uint32_t call, std::uint32_t state);
   void begin_phase(std::uint32_t call, StateKey key);

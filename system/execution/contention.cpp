@@ -62,11 +62,11 @@ void DeviceUse::release(NodeId call) {
 
 Computation* DeviceUse::find(NodeId node) {
   const auto found = std::ranges::find(computations_, node, &Computation::node);
-  return found == computations_.end() ? nullptr : &*found;
+  return found == computations_.end() ? nullptr : found;
 }
 
 void DeviceUse::erase(NodeId node) {
-  std::erase_if(computations_, [&](const Computation& one) { return one.node == node; });
+  if (Computation* const found = find(node)) computations_.erase(found);
 }
 
 }  // namespace orrery::system

@@ -11,11 +11,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "collectives/aggregate.h"
 #include "core/engine.h"
 #include "core/ids.h"
+#include "core/small_vector.h"
 #include "core/units.h"
 #include "system/devices/operation_times.h"
 #include "workload/graph/execution_graph.h"
@@ -69,7 +69,7 @@ class DeviceUse {
 
   const collectives::DeviceShare& taken() const { return taken_; }
 
-  std::vector<Computation>& computations() { return computations_; }
+  SmallVector<Computation, 1>& computations() { return computations_; }
   // Null if there is none of that node.
   Computation* find(NodeId node);
   void erase(NodeId node);
@@ -81,9 +81,9 @@ class DeviceUse {
     bool is_moving = false;
   };
 
-  std::vector<Call> calls_;
-  collectives::DeviceShare taken_;  // by all of them
-  std::vector<Computation> computations_;
+  collectives::DeviceShare taken_;  // by all calls
+  SmallVector<Call, 2> calls_;
+  SmallVector<Computation, 1> computations_;
 };
 
 }  // namespace orrery::system

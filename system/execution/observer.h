@@ -72,7 +72,8 @@ struct RepetitionRecord {
 
 class SimulationObserver {
  public:
-  // In order of `end`; operations that end at one instant come in no particular order.
+  // Of each rank in order of `end`; operations that end at one instant come in no particular order. It may be told
+  // ahead of the simulated time, as soon as nothing can change it.
   virtual void finished(RankId rank, const OperationRecord& operation) = 0;
   // When it is over: its operations ended before.
   virtual void repeated(RankId rank, const RepetitionRecord& repetition) = 0;

@@ -31,7 +31,7 @@ class PhaseRunner final : public Runner {
   static std::uint32_t first_of(const Call& call, StateKey key) {
     return call.state_of({call.line(key).seats.front(), key.chunk, key.phase});
   }
-  void start(std::uint32_t call, StateKey key);
+  void start(std::uint32_t call, StateKey key, const LineClass& line);
   void on_released(std::uint32_t) override {}
   void on_arrived(std::uint32_t message) override;
   void on_event(std::uint64_t message) override { on_arrived(static_cast<std::uint32_t>(message)); }
@@ -50,9 +50,10 @@ class PhaseRunner final : public Runner {
 void PhaseRunner::begin(std::uint32_t number, std::uint32_t state) {
   Call& call = calls_[number];
   const StateKey key = call.key_of(state);
-  const std::uint32_t gathered = ++call.states[first_of(call, key)].gathered;
-  if (gathered == call.line(key).seats.size()) return start(number, key);
-  if (gathered == 1) new_lines_.push_back({number, state});
+  const LineClass& line = call.line(key);
+  const std::uint32_t gathered = ++call.states[call.state_of({line.seats.front(), key.chunk, key.phase})].gathered;
+  if (gathered == line.seats.size()) return start(number, key, line);
+  if (gathered == 1 && call.queues_of_seat > 0) new_lines_.push_back({number, state});
 }
 
 void PhaseRunner::end_turn() {
@@ -65,7 +66,7 @@ void PhaseRunner::end_turn() {
   new_lines_.clear();
 }
 
-void PhaseRunner::start(std::uint32_t number, StateKey key) {
+void PhaseRunner::start(std::uint32_t number, StateKey key, const LineClass& line) {
   const Call& call = calls_[number];
   const PlannedPhase& phase = call.phase(key);
   const Duration least = phase.is_whole() ? phase.transfer().least : Duration::zero();
@@ -74,8 +75,8 @@ void PhaseRunner::start(std::uint32_t number, StateKey key) {
     not_before =
         Time(saturating_add(engine_.now().time_since_epoch(), saturating_add(least, phase.transfer().latency)));
   const std::uint32_t id = messages_.put({{number, call.state_of(key)}, not_before});
-  sent_ += call.line(key).count;
-  network_.start({call.line(key).path, Bytes(0), this, id});
+  sent_ += line.count;
+  network_.start({line.path, Bytes(0), this, id});
 }
 
 void PhaseRunner::on_arrived(std::uint32_t id) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/assert.h"
+#include "system/execution/host_launch.h"
 
 namespace orrery::system {
 namespace {
@@ -36,23 +37,28 @@ Stream stream_for(const workload::ExecutionGraph& graph, NodeId node, QueueScope
 
 }  // namespace
 
-StreamTable::StreamTable(const workload::ExecutionGraph& graph, QueueScope scope) : stream_of_(graph.size()) {
+StreamTable::StreamTable(const workload::ExecutionGraph& graph, QueueScope scope) : steps_(graph.size()) {
   std::map<std::pair<workload::NodeKind, std::uint32_t>, std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < graph.size(); ++i) {
-    const Stream stream = stream_for(graph, NodeId(i), scope);
+    const NodeId node{i};
+    const Stream stream = stream_for(graph, node, scope);
     const auto [entry, added] =
         numbers.try_emplace({stream.kind, stream.slot}, static_cast<std::uint32_t>(streams_.size()));
     if (added) streams_.push_back(stream);
-    stream_of_[i] = entry->second;
+    steps_[i] = {.stream = entry->second,
+                 .predecessors = graph.predecessor_count(node),
+                 .successors = graph.successors(node),
+                 .kind = graph.kind(node),
+                 .is_repetition = graph.repetition(node).has_value()};
   }
   offsets_.assign(streams_.size() + 1, 0);
-  for (const std::uint32_t stream : stream_of_)
-    if (streams_[stream].in_order) ++offsets_[stream + 1];
+  for (const ProgramStep& step : steps_)
+    if (streams_[step.stream].in_order) ++offsets_[step.stream + 1];
   for (std::size_t stream = 0; stream < streams_.size(); ++stream) offsets_[stream + 1] += offsets_[stream];
   sequence_.resize(offsets_.back());
   std::vector<std::uint32_t> next(offsets_.begin(), offsets_.end() - 1);
   for (const NodeId node : graph.order())
-    if (const std::uint32_t stream = stream_of(node); streams_[stream].in_order) sequence_[next[stream]++] = node;
+    if (const std::uint32_t stream = step(node).stream; streams_[stream].in_order) sequence_[next[stream]++] = node;
 }
 
 std::span<const NodeId> StreamTable::sequence(std::uint32_t stream) const {
@@ -60,7 +66,7 @@ std::span<const NodeId> StreamTable::sequence(std::uint32_t stream) const {
 }
 
 RankExecution::RankExecution(const workload::ExecutionGraph& graph, const StreamTable& streams)
-    : graph_(&graph), streams_(&streams), nodes_(graph.size()), stream_states_(streams.streams().size()) {
+    : graph_(&graph), streams_(&streams), stream_states_(streams.streams().size()), nodes_(graph.size()) {
   synchronised_ = Time{} - graph.host_ahead(0);
   for (std::uint32_t i = 0; i < graph.size(); ++i)
     if (graph.predecessor_count(NodeId(i)) == 0) make_ready(NodeId(i), Time{});
@@ -68,44 +74,80 @@ RankExecution::RankExecution(const workload::ExecutionGraph& graph, const Stream
 
 std::optional<NodeId> RankExecution::take(Time now) {
   while (!touched_.empty()) {
-    const std::uint32_t stream = touched_.back();
-    if (const auto node = take_from(stream)) {
-      nodes_.open(index_of(*node)) = {kRunning, now, Duration::zero()};
-      ++stream_states_[stream].running;
-      ++stream_states_[stream].runs;
-      if (graph_->repetition(*node)) {
-        const auto ready = std::ranges::find(ready_repetitions_, *node, &std::pair<NodeId, Time>::first);
-        has_waited_ = ready->second != now;
-        ready_repetitions_.erase(ready);
-      }
+    const std::uint32_t number = touched_.back();
+    StreamState& stream = stream_states_[number];
+    if (const std::optional<NodeId> node = choose(number)) {
+      if (!streams_->streams()[number].in_order) leave_ready(*node, stream);
+      nodes_.open(index_of(*node)) = kRunning + begin_run(now);
+      ++stream.running;
+      ++stream.runs;
+      if (step(*node).is_repetition) note_repetition(*node, now);
       return node;
     }
-    stream_states_[stream].touched = false;
+    stream.touched = false;
     touched_.pop_back();
   }
   return std::nullopt;
 }
 
+std::optional<NodeId> RankExecution::only_next() const {
+  if (running_ > 0) return std::nullopt;
+  std::optional<NodeId> only;
+  for (const std::uint32_t stream : touched_)
+    if (const std::optional<NodeId> node = choose(stream)) {
+      if (only) return std::nullopt;
+      only = node;
+    }
+  return only;
+}
+
+void RankExecution::note_repetition(NodeId node, Time now) {
+  const auto ready = std::ranges::find(ready_repetitions_, node, &std::pair<NodeId, Time>::first);
+  has_waited_ = ready->second != now;
+  ready_repetitions_.erase(ready);
+}
+
+std::uint32_t RankExecution::begin_run(Time now) {
+  ++running_;
+  const std::uint32_t run = free_run_;
+  if (run == kNone) {
+    ORRERY_ASSERT(runs_.size() < kDone - kRunning);
+    runs_.push_back({.taken = now});
+    return runs_.size() - 1;
+  }
+  free_run_ = runs_[run].next_free;
+  runs_[run] = {.taken = now};
+  return run;
+}
+
+void RankExecution::end_run(const Run& run, StreamState& stream) {
+  --running_;
+  --stream.running;
+  if (run.is_held) --stream.held;
+  if (run.is_waiting) --stream.waiting;
+}
+
 Time RankExecution::complete(NodeId node, Time now, Time synchronised) {
-  Node& completed = nodes_.open(index_of(node));
-  ORRERY_ASSERT(completed.predecessors_done == kRunning);
-  completed.predecessors_done = kDone;
-  const Time taken = completed.taken;
+  std::uint32_t& kept = nodes_.open(index_of(node));
+  ORRERY_ASSERT(kept >= kRunning && kept != kDone);
+  const std::uint32_t number = kept - kRunning;
+  kept = kDone;
   nodes_.finish(index_of(node));
+  const ProgramStep& step = this->step(node);
+  Run& run = runs_[number];
+  end_run(run, stream_states_[step.stream]);
+  run.next_free = free_run_;
+  free_run_ = number;
   ++done_;
   const std::span<const NodeId> synchronisations = graph_->synchronisations();
   if (synchronisations_ < synchronisations.size() && synchronisations[synchronisations_] == node) {
     ++synchronisations_;
     synchronised_ = synchronised - graph_->host_ahead(synchronisations_);
   }
-  const std::uint32_t stream = streams_->stream_of(node);
-  --stream_states_[stream].running;
-  std::erase(stream_states_[stream].held, node);
-  std::erase(stream_states_[stream].waiting, node);
-  touch(stream);
-  for (const NodeId successor : graph_->successors(node))
-    if (++nodes_.open(index_of(successor)).predecessors_done == graph_->predecessor_count(successor))
-      make_ready(successor, now);
+  touch(step.stream);
+  const Time taken = run.taken;
+  for (const NodeId successor : step.successors)
+    if (++nodes_.open(index_of(successor)) == this->step(successor).predecessors) make_ready(successor, now);
   return taken;
 }
 
@@ -114,16 +156,8 @@ Duration RankExecution::host_wait(NodeId node, Duration time, Time now) const {
   const workload::HostWork host = graph_->host(node);
   const std::span<const NodeId> synchronisations = graph_->synchronisations();
   const bool was_launched = synchronisations_ > 0 && node < synchronisations[synchronisations_ - 1];
-  if (host.span == Duration::zero() || was_launched) return Duration::zero();
-  Duration span = host.span;
-  const Duration nominal = graph_->duration(node).value_or(time);
-  if (nominal != time && nominal > Duration::zero() && span > host.launches) {
-    const Int128 kernels = Int128{(span - host.launches).count()} * time.count() / nominal.count();
-    span = saturating_add(host.launches,
-                          Duration(static_cast<std::int64_t>(std::min<Int128>(kernels, Duration::max().count()))));
-  }
-  const Duration ends = saturating_add(host_turns_to(node).time_since_epoch(), span);
-  return std::max(Duration::zero(), ends - saturating_add(now.time_since_epoch(), time));
+  if (was_launched) return Duration::zero();
+  return launch_wait(host.launches, host.span, graph_->duration(node).value_or(time), time, host_turns_to(node), now);
 }
 
 bool RankExecution::is_behind_host(NodeId node) const {
@@ -132,7 +166,7 @@ bool RankExecution::is_behind_host(NodeId node) const {
 }
 
 std::optional<std::uint32_t> RankExecution::runs_if_free(NodeId node) const {
-  const StreamState& state = stream_states_[streams_->stream_of(node)];
+  const StreamState& state = stream_states_[stream_of(node)];
   if (state.running > 0 || !state.ready.empty()) return std::nullopt;
   return state.runs;
 }
@@ -140,39 +174,49 @@ std::optional<std::uint32_t> RankExecution::runs_if_free(NodeId node) const {
 void RankExecution::call(NodeId node) {
   const State now = state(node);
   if (now == State::kRunning || now == State::kDone) return;
-  const std::uint32_t stream = streams_->stream_of(node);
-  stream_states_[stream].called.push_back(node);
-  touch(stream);
+  if (std::ranges::find(called_, node) == called_.end()) called_.push_back(node);
+  touch(stream_of(node));
 }
 
 void RankExecution::hold(NodeId node) {
-  if (state(node) == State::kRunning) stream_states_[streams_->stream_of(node)].held.push_back(node);
+  if (state(node) != State::kRunning || run_of(node).is_held) return;
+  run_of(node).is_held = true;
+  ++stream_states_[stream_of(node)].held;
 }
 
 void RankExecution::await_receive(NodeId node) {
-  const std::uint32_t stream = streams_->stream_of(node);
-  stream_states_[stream].waiting.push_back(node);
+  const std::uint32_t stream = stream_of(node);
+  if (Run& run = run_of(node); !run.is_waiting) {
+    run.is_waiting = true;
+    ++stream_states_[stream].waiting;
+  }
   touch(stream);
+}
+
+void RankExecution::moves(NodeId node) {
+  if (state(node) != State::kRunning || !run_of(node).is_waiting) return;
+  run_of(node).is_waiting = false;
+  --stream_states_[stream_of(node)].waiting;
 }
 
 RankExecution::State RankExecution::state(NodeId node) const {
   if (nodes_.has_finished_page(index_of(node))) return State::kDone;
-  const Node* found = nodes_.find(index_of(node));
-  const std::uint32_t done = found == nullptr ? 0 : found->predecessors_done;
-  if (done == kDone) return State::kDone;
-  if (done == kRunning) return State::kRunning;
-  return done == graph_->predecessor_count(node) ? State::kReady : State::kBlocked;
+  const std::uint32_t* found = nodes_.find(index_of(node));
+  const std::uint32_t kept = found == nullptr ? 0 : *found;
+  if (kept == kDone) return State::kDone;
+  if (kept >= kRunning) return State::kRunning;
+  return kept == step(node).predecessors ? State::kReady : State::kBlocked;
 }
 
 void RankExecution::make_ready(NodeId node, Time now) {
-  if (graph_->repetition(node)) ready_repetitions_.emplace_back(node, now);
-  const std::uint32_t stream = streams_->stream_of(node);
-  if (!streams_->streams()[stream].in_order) {
-    std::vector<NodeId>& ready = stream_states_[stream].ready;
+  const ProgramStep& step = this->step(node);
+  if (step.is_repetition) ready_repetitions_.emplace_back(node, now);
+  if (!streams_->streams()[step.stream].in_order) {
+    SmallVector<NodeId, 2>& ready = stream_states_[step.stream].ready;
     ready.push_back(node);
-    std::ranges::push_heap(ready, std::ranges::greater{});
+    std::push_heap(ready.begin(), ready.end(), std::greater{});
   }
-  touch(stream);
+  touch(step.stream);
 }
 
 void RankExecution::touch(std::uint32_t stream) {
@@ -181,35 +225,40 @@ void RankExecution::touch(std::uint32_t stream) {
   touched_.push_back(stream);
 }
 
-std::optional<NodeId> RankExecution::take_from(std::uint32_t stream) {
-  const Stream& kind = streams_->streams()[stream];
-  StreamState& state = stream_states_[stream];
-  if (kind.exclusive && state.running > state.waiting.size())
-    return state.held.empty() ? take_called(state) : std::nullopt;
-  if (kind.in_order) {
-    const auto sequence = streams_->sequence(stream);
-    if (state.cursor == sequence.size() || this->state(sequence[state.cursor]) != State::kReady) return std::nullopt;
-    return sequence[state.cursor++];
+// The next node of a stream that can start now.
+std::optional<NodeId> RankExecution::choose(std::uint32_t number) const {
+  const Stream& stream = streams_->streams()[number];
+  const StreamState& state = stream_states_[number];
+  if (stream.exclusive && state.running > state.waiting) return state.held == 0 ? choose_called(number) : std::nullopt;
+  if (stream.in_order) {
+    const std::span<const NodeId> sequence = streams_->sequence(number);
+    if (state.runs == sequence.size() || this->state(sequence[state.runs]) != State::kReady) return std::nullopt;
+    return sequence[state.runs];
   }
   if (state.ready.empty()) return std::nullopt;
-  if (kind.kind == workload::NodeKind::kCompute && is_behind_host(state.ready.front())) return std::nullopt;
-  std::ranges::pop_heap(state.ready, std::ranges::greater{});
-  const NodeId node = state.ready.back();
-  state.ready.pop_back();
-  std::erase(state.called, node);
-  return node;
+  const NodeId first = state.ready.front();
+  if (stream.kind == workload::NodeKind::kCompute && is_behind_host(first)) return std::nullopt;
+  return first;
 }
 
 // The smallest id that is both ready and called.
-std::optional<NodeId> RankExecution::take_called(StreamState& stream) {
+std::optional<NodeId> RankExecution::choose_called(std::uint32_t stream) const {
   std::optional<NodeId> first;
-  for (const NodeId node : stream.called)
-    if ((!first || node < *first) && std::ranges::find(stream.ready, node) != stream.ready.end()) first = node;
-  if (!first) return std::nullopt;
-  std::erase(stream.called, *first);
-  std::erase(stream.ready, *first);
-  std::ranges::make_heap(stream.ready, std::ranges::greater{});
+  for (const NodeId node : called_)
+    if ((!first || node < *first) && stream_of(node) == stream && state(node) == State::kReady) first = node;
   return first;
+}
+
+void RankExecution::leave_ready(NodeId node, StreamState& stream) {
+  SmallVector<NodeId, 2>& ready = stream.ready;
+  if (node == ready.front()) {
+    std::pop_heap(ready.begin(), ready.end(), std::greater{});
+    ready.pop_back();
+  } else {
+    ready.erase_first(node);
+    std::make_heap(ready.begin(), ready.end(), std::greater{});
+  }
+  called_.erase_first(node);
 }
 
 }  // namespace orrery::system

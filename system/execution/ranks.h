@@ -16,6 +16,7 @@
 
 #include "core/ids.h"
 #include "core/paged.h"
+#include "core/small_vector.h"
 #include "core/units.h"
 #include "system/plans/plan.h"
 #include "workload/graph/execution_graph.h"
@@ -35,20 +36,30 @@ struct Stream {
   bool exclusive = false;                               // one at a time
 };
 
-// The streams of a rank: which nodes of its graph run one after the other, and in which order. Computed once per graph,
-// shared by all ranks that have it.
+// A node as execution sees it: all that is asked of it at every step, side by side.
+struct ProgramStep {
+  std::uint32_t stream = 0;
+  std::uint32_t predecessors = 0;
+  std::span<const NodeId> successors;
+  workload::NodeKind kind = workload::NodeKind::kNoOp;
+  bool is_repetition = false;
+};
+
+// The streams of a rank: which nodes of its graph run one after the other, and in which order; and what is to be known
+// of each node. Computed once per form of graphs, shared by all ranks that have such a one.
 class StreamTable {
  public:
+  // The form of `graph` outlives it.
   StreamTable(const workload::ExecutionGraph& graph, QueueScope scope);
 
+  const ProgramStep& step(NodeId node) const { return steps_[index_of(node)]; }
   std::span<const Stream> streams() const { return streams_; }
-  std::uint32_t stream_of(NodeId node) const { return stream_of_[index_of(node)]; }
   // The nodes of an in-order stream in canonical order; empty for the others.
   std::span<const NodeId> sequence(std::uint32_t stream) const;
 
  private:
+  std::vector<ProgramStep> steps_;  // by node
   std::vector<Stream> streams_;
-  std::vector<std::uint32_t> stream_of_;
   std::vector<std::uint32_t> offsets_;  // per stream, into sequence_
   std::vector<NodeId> sequence_;
 };
@@ -63,6 +74,8 @@ class RankExecution {
   // A node that can start now, which counts as running from here on; nothing when none can. Within a stream nodes come
   // in the stream's order; streams do not compete.
   std::optional<NodeId> take(Time now);
+  // The node that take() would return, if there is just one and nothing runs.
+  std::optional<NodeId> only_next() const;
   // `node` was running and is done now: its stream is free, its successors have one thing less to wait for. Returns
   // when it was taken. `synchronised`: when the host went on, if the node is one that it waits for.
   Time complete(NodeId node, Time now) { return complete(node, now, now); }
@@ -74,7 +87,7 @@ class RankExecution {
   // later. One whose time is another than its graph's has kernels that are as much longer or shorter.
   Duration host_wait(NodeId node, Duration time, Time now) const;
   // The running computation `node` is so long in waiting.
-  void wait_for_host(NodeId node, Duration wait) { nodes_.open(index_of(node)).waits = wait; }
+  void wait_for_host(NodeId node, Duration wait) { run_of(node).waits = wait; }
   // The time at which the host turns to `node`, once what it synchronises with before is done.
   Time host_turns_to(NodeId node) const { return synchronised_ + graph_->host_before(node); }
 
@@ -84,70 +97,85 @@ class RankExecution {
   void hold(NodeId node);
   // The running send `node` waits for its receive: until it moves the peer's next send may start.
   void await_receive(NodeId node);
-  void moves(NodeId node) { std::erase(stream_states_[streams_->stream_of(node)].waiting, node); }
+  void moves(NodeId node);
 
   bool finished() const { return done_ == graph_->size(); }
   std::size_t done() const { return done_; }
+  // Number of nodes that run.
+  std::uint32_t running() const { return running_; }
   // True if the target of the node's stream (a communicator, a peer) has been noted as in use.
-  bool is_in_use(NodeId node) const { return stream_states_[streams_->stream_of(node)].in_use; }
-  void note_use(NodeId node) { stream_states_[streams_->stream_of(node)].in_use = true; }
+  bool is_in_use(NodeId node) const { return stream_states_[stream_of(node)].in_use; }
+  void note_use(NodeId node) { stream_states_[stream_of(node)].in_use = true; }
 
   // True if the repetition taken last had to wait for its stream.
   bool has_waited() const { return has_waited_; }
   // Number of nodes on the stream of `node` that have run or are running; empty if a ready one waits for the stream, or
   // runs.
   std::optional<std::uint32_t> runs_if_free(NodeId node) const;
-  bool is_wanted(NodeId node) const { return !stream_states_[streams_->stream_of(node)].ready.empty(); }
+  bool is_wanted(NodeId node) const { return !stream_states_[stream_of(node)].ready.empty(); }
 
   // For reports. kReady: nothing to wait for but the stream.
   State state(NodeId node) const;
   // Start of a running node: the time when it was taken.
-  Time taken(NodeId node) const { return nodes_.find(index_of(node))->taken; }
+  Time taken(NodeId node) const { return run_of(node).taken; }
   // Time from which a running computation no longer waits for the host.
-  Time moving(NodeId node) const {
-    const Node* running = nodes_.find(index_of(node));
-    return running->taken + running->waits;
-  }
+  Time moving(NodeId node) const { return run_of(node).taken + run_of(node).waits; }
+  const ProgramStep& step(NodeId node) const { return streams_->step(node); }
   const workload::ExecutionGraph& graph() const { return *graph_; }
 
  private:
   struct StreamState {
-    std::uint32_t cursor = 0;  // in-order: next of the sequence
+    std::uint32_t runs = 0;  // that have started; in-order: place of the next in the sequence
     std::uint32_t running = 0;
-    std::uint32_t runs = 0;  // so far
+    std::uint32_t held = 0;        // running calls whose members have all come
+    std::uint32_t waiting = 0;     // running sends whose receive is not posted
+    SmallVector<NodeId, 2> ready;  // not in-order: heap, smallest id first
     bool touched = false;
     bool in_use = false;
-    std::vector<NodeId> ready;    // others: heap, smallest id first
-    std::vector<NodeId> called;   // calls that peers have entered and this rank has not
-    std::vector<NodeId> held;     // running calls whose members have all come
-    std::vector<NodeId> waiting;  // running sends whose receive is not posted
   };
 
-  struct Node {
-    std::uint32_t predecessors_done = 0;  // or kRunning, kDone
+  // A node that runs.
+  struct Run {
     Time taken;
     Duration waits{};  // for the host
+    bool is_held = false;
+    bool is_waiting = false;
+    std::uint32_t next_free = kNone;  // once it is done
   };
 
+  // What is kept of each node: how many of its predecessors are done; or, while it runs, kRunning and which of runs_ it
+  // is; or kDone.
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  static constexpr std::uint32_t kDone = UINT32_MAX;
+  static constexpr std::uint32_t kRunning = 1u << 31;
+
+  std::uint32_t stream_of(NodeId node) const { return step(node).stream; }
+  Run& run_of(NodeId node) { return runs_[*nodes_.find(index_of(node)) - kRunning]; }
+  const Run& run_of(NodeId node) const { return runs_[*nodes_.find(index_of(node)) - kRunning]; }
+  std::uint32_t begin_run(Time now);
+  void end_run(const Run& run, StreamState& stream);
   void make_ready(NodeId node, Time now);
   bool is_behind_host(NodeId node) const;
   void touch(std::uint32_t stream);
-  std::optional<NodeId> take_from(std::uint32_t stream);
-  static std::optional<NodeId> take_called(StreamState& stream);
-
-  static constexpr std::uint32_t kRunning = UINT32_MAX - 1;
-  static constexpr std::uint32_t kDone = UINT32_MAX;
+  std::optional<NodeId> choose(std::uint32_t stream) const;
+  std::optional<NodeId> choose_called(std::uint32_t stream) const;
+  void leave_ready(NodeId node, StreamState& stream);
+  void note_repetition(NodeId node, Time now);
 
   const workload::ExecutionGraph* graph_;
   const StreamTable* streams_;
-  Paged<Node> nodes_;
   std::vector<StreamState> stream_states_;
-  std::vector<std::uint32_t> touched_;
+  Paged<std::uint32_t> nodes_;
+  SmallVector<Run, 3> runs_;  // with those that are free
+  std::uint32_t free_run_ = kNone;
+  std::uint32_t running_ = 0;
+  SmallVector<std::uint32_t, 4> touched_;  // streams
+  SmallVector<NodeId, 2> called_;          // calls that peers have entered and this rank has not
   std::size_t done_ = 0;
+  std::uint32_t synchronisations_ = 0;                      // done
+  Time synchronised_;                                       // when the host went on behind the last of them
   std::vector<std::pair<NodeId, Time>> ready_repetitions_;  // and since when
   bool has_waited_ = false;
-  std::uint32_t synchronisations_ = 0;  // done
-  Time synchronised_;                   // when the host went on behind the last of them
 };
 
 }  // namespace orrery::system

@@ -106,7 +106,7 @@ Time Repetitions::finish(std::uint32_t agent, const RankExecution& execution, No
 
 void Repetitions::require_alone(std::uint32_t agent, const RankExecution& execution,
                                 const StretchRecord& record) const {
-  const workload::RankBinding& rank = job_.ranks[index_of(cast_.first_rank(agent))];
+  const workload::RankBinding rank = job_.ranks[index_of(cast_.first_rank(agent))];
   for (const NodeId call : record.calls)
     require_repeatable(cast_.is_alone(cast_.home_of(rank.communicators[execution.graph().communicator_slot(call)])));
 }

@@ -64,7 +64,7 @@ void Transfers::depart(std::uint32_t id) {
 }
 
 RankId Transfers::receiver_of(RankId from, NodeId send) const {
-  return input_.job.ranks[index_of(from)].peers[input_.job.graph(from).peer_slot(send)];
+  return input_.job.ranks.peer(index_of(from), input_.job.graph(from).peer_slot(send));
 }
 
 network::MessagePlace Transfers::place_of(std::uint32_t id) const {

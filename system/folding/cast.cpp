@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "system/folding/cast.h"
 
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -51,8 +52,8 @@ double messages_of(const workload::Job& job, const workload::Matching& matching,
     }
     messages += of_group[model];
   }
-  for (const workload::RankBinding& rank : job.ranks)
-    messages += static_cast<double>(job.graphs[rank.graph].transfers().size()) / 2;
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank)
+    messages += static_cast<double>(job.graphs[job.ranks.graph(rank)].transfers().size()) / 2;
   return messages;
 }
 
@@ -124,7 +125,7 @@ std::string first_use_text(const workload::Job& job, Cast::FirstUse first, std::
   const std::string more = used > 1 ? fmt::format(" and {} more", used - 1) : "";
   if (graph.kind(first.node) == workload::NodeKind::kSend)
     return fmt::format("sends of rank {} to rank {}{}", index_of(first.rank),
-                       index_of(job.ranks[index_of(first.rank)].peers[graph.peer_slot(first.node)]), more);
+                       index_of(job.ranks.peer(index_of(first.rank), graph.peer_slot(first.node))), more);
   const workload::Communicator& communicator = job.communicators[index_of(job.communicator(first.rank, first.node))];
   return fmt::format("communicator '{}'{}", printable(communicator.name), more);
 }
@@ -139,19 +140,15 @@ std::unique_ptr<Cast> make_cast(const CastInput& input, const CastOptions& optio
   return every_rank(input, std::move(why_not));
 }
 
-Cast::Cast(const CastInput& input)
-    : input_(input), casts_(input.job.communicators.size()), cast_of_call_(input.job.communicators.size()) {}
+Cast::Cast(const CastInput& input) : input_(input) {}
 
 CallCast& Cast::call(CallKey call) {
-  std::vector<CallCast*>& of_call = cast_of_call_[index_of(call.group)];
-  if (of_call.empty()) of_call.resize(input_.matching.calls(call.group).size());
-  CallCast*& known = of_call[call.index];
-  if (known != nullptr) return *known;
-  const CollectivePlan& plan = input_.plans.plan(call.group, call.index);
-  std::unique_ptr<CallCast>& cast = casts_[index_of(call.group)][&plan];
-  if (cast == nullptr) cast = make_call(call, plan);
-  known = cast.get();
-  return *known;
+  std::vector<std::unique_ptr<CallCast>>& of_plans = casts_[call.group];
+  const std::uint32_t number = input_.plans.plan_number(call.group, call.index);
+  if (number >= of_plans.size()) of_plans.resize(number + 1);
+  std::unique_ptr<CallCast>& cast = of_plans[number];
+  if (cast == nullptr) cast = make_call(call, input_.plans.plan(call.group, call.index));
+  return *cast;
 }
 
 const ClassSplit& Cast::bring_into_use(std::span<const FirstUse> uses, Time now) {

@@ -7,13 +7,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/ids.h"
+#include "core/small_vector.h"
 #include "core/units.h"
 #include "network/fabric/fabric.h"
 #include "network/network.h"
@@ -118,9 +119,14 @@ class Cast {
   virtual RankId first_rank(std::uint32_t agent) const = 0;
   RankId acting(RankId rank) const { return first_rank(agent_of(rank)); }
 
-  // The communicator whose calls are those of `group` and all like it, and the seat of a member there.
+  // The communicator whose calls are those of `group` and all like it.
   virtual GroupId home_of(GroupId group) const = 0;
-  virtual std::uint32_t seat_of(RankId rank, GroupId group) const = 0;
+  // Of the communicator in a slot of an acting rank: its home, and the seat of the rank there.
+  struct Membership {
+    GroupId home{};
+    std::uint32_t seat = 0;
+  };
+  virtual Membership membership(RankId rank, std::uint32_t communicator_slot) const = 0;
   // Stays where it is.
   CallCast& call(CallKey call);
   // Rank that holds a seat of a call.
@@ -135,8 +141,10 @@ class Cast {
   virtual std::uint64_t started_by(RankId from, NodeId send) const = 0;
   // Path of a send that starts a message, all sends of the rank in that message, and its receiver.
   virtual network::PathId path(RankId from, NodeId send) const = 0;
-  virtual std::vector<NodeId> sends_with(RankId from, NodeId send) const = 0;
-  virtual std::vector<workload::TransferEnd> ends_of(RankId from, NodeId send) const = 0;
+  using Sends = SmallVector<NodeId, 2>;
+  virtual Sends sends_with(RankId from, NodeId send) const = 0;
+  using Ends = SmallVector<workload::TransferEnd, 1>;
+  virtual Ends ends_of(RankId from, NodeId send) const = 0;
 
   // True if the node's communicator or pair of ranks has been used before. A first use may tell apart who was alike.
   virtual bool is_in_use(RankId rank, NodeId node) const = 0;
@@ -158,6 +166,8 @@ class Cast {
   std::span<const FoldingStep> steps() const { return steps_; }
   // The link that is simulated for `link`, and how many classes there are of links that messages cross.
   virtual LinkId acting(LinkId link) const = 0;
+  // The links from `link` on, so many, are used as those from `first` on are, in order.
+  virtual LinkBlock block_of(LinkId link) const = 0;
   virtual std::uint32_t link_classes() const = 0;
 
  protected:
@@ -172,9 +182,8 @@ class Cast {
 
   ClassSplit split_;
   std::vector<FoldingStep> steps_;
-  // By communicator: of the calls that were made, by plan and by call.
-  std::vector<std::map<const CollectivePlan*, std::unique_ptr<CallCast>>> casts_;
-  std::vector<std::vector<CallCast*>> cast_of_call_;
+  // By communicator, of the calls that were made, by CollectivePlans::plan_number().
+  std::unordered_map<GroupId, std::vector<std::unique_ptr<CallCast>>> casts_;
 };
 
 // Folds unless `options.fold` is off, the network tells all messages apart, or there is too much to compare. Throws

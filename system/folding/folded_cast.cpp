@@ -71,9 +71,13 @@ class FoldedCast final : public Cast {
   std::uint32_t agent_of(RankId rank) const override { return folding_.actors().agent_of(rank); }
   RankId first_rank(std::uint32_t agent) const override { return folding_.actors().first_rank(agent); }
   LinkId acting(LinkId link) const override { return folding_.actors().acting(link); }
+  LinkBlock block_of(LinkId link) const override { return symmetry_.replicas().block_of(link); }
   std::uint32_t link_classes() const override { return folding_.actors().link_class_count(); }
   GroupId home_of(GroupId group) const override { return folding_.actors().home_of(group); }
-  std::uint32_t seat_of(RankId rank, GroupId group) const override { return folding_.seat_of(rank, group); }
+  Membership membership(RankId rank, std::uint32_t communicator_slot) const override {
+    const GroupId group = input_.job.ranks.communicator(index_of(rank), communicator_slot);
+    return {home_of(group), folding_.seat_of(rank, group)};
+  }
 
   bool is_alone(GroupId home) const override;
 
@@ -82,8 +86,8 @@ class FoldedCast final : public Cast {
     return message.sends.front() == input_.job.graph(from).peer_slot(send) ? message.count : 0;
   }
   network::PathId path(RankId from, NodeId send) const override { return message_class(from, send).path; }
-  std::vector<NodeId> sends_with(RankId from, NodeId send) const override;
-  std::vector<workload::TransferEnd> ends_of(RankId from, NodeId send) const override;
+  Sends sends_with(RankId from, NodeId send) const override;
+  Ends ends_of(RankId from, NodeId send) const override;
 
   bool is_in_use(RankId rank, NodeId node) const override;
   std::vector<FirstUse> parts_of(RankId from, NodeId send) const override;
@@ -124,7 +128,7 @@ bool FoldedCast::may_fast_forward(CallKey call, const CallCast& cast) {
   if (plan.phases.front().schedule().step(0, 0).bytes == Bytes(0)) return false;  // all in one instant
   for (std::uint32_t seat = 0; seat < cast.seats(); ++seat) {
     const RankId rank = input_.job.communicators[index_of(call.group)].members[cast.member(seat)];
-    const std::uint32_t graph = input_.job.ranks[index_of(rank)].graph, slot = input_.plans.slot_of(rank, call.group);
+    const std::uint32_t graph = input_.job.ranks.graph(index_of(rank)), slot = input_.plans.slot_of(rank, call.group);
     const auto [known, is_new] = in_sequence_.try_emplace({graph, slot});
     if (is_new) known->second = calls_are_in_sequence(input_.job.graphs[graph], slot);
     if (!known->second) return false;
@@ -138,23 +142,23 @@ bool FoldedCast::is_alone(GroupId home) const {
   return known->second;
 }
 
-std::vector<NodeId> FoldedCast::sends_with(RankId from, NodeId send) const {
+Cast::Sends FoldedCast::sends_with(RankId from, NodeId send) const {
   const TransferSlots& slots = symmetry_.transfer_slots(from);
-  std::vector<NodeId> sends;
+  Sends sends;
   for (const std::uint32_t slot : message_class(from, send).sends)
     sends.push_back(slots.sends(slot)[slots.ordinal(input_.job.graph(from), send)]);
   return sends;
 }
 
 // The receives of whoever acts for the receiver.
-std::vector<workload::TransferEnd> FoldedCast::ends_of(RankId from, NodeId send) const {
+Cast::Ends FoldedCast::ends_of(RankId from, NodeId send) const {
   const workload::TransferEnd end = input_.matching.end(from, input_.job.graph(from).transfer_index(send));
   const MessageClass& message = message_class(from, send);
   const RankId acting = folding_.actors().first_rank(message.receiver);
-  if (message.slots.size() == 1) return {{acting, end.node}};
+  if (message.slots.size() == 1) return Ends({acting, end.node});
   const TransferSlots& slots = symmetry_.transfer_slots(acting);
   const std::uint32_t ordinal = slots.ordinal(input_.job.graph(end.rank), end.node);
-  std::vector<workload::TransferEnd> ends;
+  Ends ends;
   for (const std::uint32_t slot : message.slots) ends.push_back({acting, slots.receives(slot)[ordinal]});
   return ends;
 }

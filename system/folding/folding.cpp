@@ -23,8 +23,7 @@ Folding::Folding(const workload::Job& job, std::span<const DeviceId> placement, 
       symmetry_(symmetry),
       actors_(symmetry),
       routes_(symmetry, actors_, network),
-      peers_(job, placement, symmetry, actors_, routes_),
-      homes_(job.communicators.size()) {
+      peers_(job, placement, symmetry, actors_, routes_) {
   update();
 }
 
@@ -32,7 +31,7 @@ ClassSplit Folding::update() {
   ClassSplit split;
   const Changes changes = find_changes();
   for (const Actors::Part& agent : actors_.take_ranks(changes.ranks)) {
-    const std::size_t slots = job_.ranks[index_of(actors_.first_rank(agent.id))].communicators.size();
+    const std::size_t slots = job_.ranks.communicator_count(index_of(actors_.first_rank(agent.id)));
     const bool is_part = agent.before != Actors::kNobody;
     if (is_part) split.parts_of_agent[agent.before].push_back(agent.id);
     seat_of_.push_back(is_part ? seat_of_[agent.before] : std::vector<std::uint32_t>(slots, Actors::kNobody));
@@ -75,7 +74,8 @@ void Folding::add_user(const Symmetry::Origin& origin, Changes& changes) const {
   if (origin.kind == kCommunicator || origin.kind == kMessage) return changes.groups.push_back(GroupId(origin.id));
   changes.senders.push_back(RankId(origin.id));
   if (origin.kind == kSends) return;
-  for (const GroupId group : job_.ranks[origin.id].communicators)
+  const workload::RankBinding binding = job_.ranks[origin.id];
+  for (const GroupId group : binding.communicators)
     if (symmetry_.is_in_use(group)) changes.groups.push_back(group);
 }
 
@@ -97,8 +97,8 @@ void Folding::fold_communicators(const Changes& changes, ClassSplit& split) {
 // True if anything changed that a home's seats and tables were made from.
 bool Folding::has_changed(GroupId group) const {
   if (symmetry_.has_changed(symmetry_.colour(group))) return true;
-  const std::vector<RankId>& members = job_.communicators[index_of(group)].members;
-  for (const std::uint32_t member : homes_[index_of(group)].member_of_seat)
+  const workload::Members& members = job_.communicators[index_of(group)].members;
+  for (const std::uint32_t member : homes_.at(group).member_of_seat)
     if (symmetry_.has_changed(symmetry_.colour(members[member]))) return true;
   for (std::uint32_t i = 0; i < symmetry_.patterns().of(group).size(); ++i)
     if (patterns_.at({group, i}).has_changed(symmetry_)) return true;
@@ -108,8 +108,8 @@ bool Folding::has_changed(GroupId group) const {
 // Gives the members of a home their seats; those that were there keep their number. Returns what part of which seat
 // each was, here or in the home that this was part of.
 std::vector<std::uint32_t> Folding::take_seats(GroupId group) {
-  Home& home = homes_[index_of(group)];
-  const std::vector<RankId>& members = job_.communicators[index_of(group)].members;
+  Home& home = homes_[group];
+  const workload::Members& members = job_.communicators[index_of(group)].members;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> seats;  // by agent and slot
   std::vector<std::uint32_t> parent_seat;
   const auto seat_of = [&](std::uint32_t member) -> std::uint32_t& {
@@ -139,7 +139,7 @@ void Folding::fold_pattern(GroupId home, GroupId parent, std::uint32_t number,
                            std::span<const std::uint32_t> parent_seat, ClassSplit& split) {
   PatternTables& tables = patterns_[{home, number}];
   if (home == parent) split.tables_before[{home, number}] = tables.take_messages();
-  tables = make_tables(symmetry_, plans_, routes_, home, homes_[index_of(home)], number);
+  tables = make_tables(symmetry_, plans_, routes_, home, homes_.at(home), number);
   const auto before = split.tables_before.find({parent, number});  // a home comes before what was part of it
   if (before != split.tables_before.end()) tables.come_from(before->second, parent_seat, symmetry_);
 }

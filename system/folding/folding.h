@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -54,7 +55,7 @@ class Folding {
 
   const Actors& actors() const { return actors_; }
   bool is_in_use(GroupId group) const { return symmetry_.is_in_use(group); }
-  const Home& home(GroupId home) const { return homes_[index_of(home)]; }
+  const Home& home(GroupId home) const { return homes_.at(home); }
   // The seat of a rank in the home of its communicator.
   std::uint32_t seat_of(RankId rank, GroupId group) const {
     return seat_of_[actors_.agent_of(rank)][slot_of(rank, group)];
@@ -97,7 +98,7 @@ class Folding {
   Actors actors_;
   FoldedRoutes routes_;
   PeerMessages peers_;
-  std::vector<Home> homes_;                          // by communicator; without seats where it is no home
+  std::unordered_map<GroupId, Home> homes_;          // by communicator
   std::vector<std::vector<std::uint32_t>> seat_of_;  // by agent and communicator slot
   std::map<std::pair<GroupId, std::uint32_t>, PatternTables> patterns_;
 };

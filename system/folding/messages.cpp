@@ -34,15 +34,21 @@ void FoldedRoutes::take(LineClass& line, const LineTraffic& traffic) const {
   line.path = network_.group_path(line.loads, traffic.latency);
 }
 
-// `count` messages or groups that each take `shares`, spread evenly over the links of every class that they cross.
+// `count` messages or groups that each take `shares`, of as many links as there are copies, spread evenly over the
+// links of every class that they cross.
 template <class Share>
 std::vector<Share> FoldedRoutes::folded(std::vector<Share> shares, std::uint64_t count) const {
   for (Share& share : shares) share.link = actors_.acting(share.link);
   std::ranges::sort(shares);
   std::vector<Share> result;
   for (auto first = shares.begin(); first != shares.end();) {
-    const auto last = std::find_if(first, shares.end(), [&](const Share& share) { return !(share == *first); });
-    const auto links = static_cast<std::uint64_t>(last - first);  // of one message
+    std::uint64_t links = 0;  // of one message
+    auto last = first;
+    const auto is_like_first = [&](Share share) {
+      share.copies = first->copies;
+      return share == *first;
+    };
+    for (; last != shares.end() && is_like_first(*last); ++last) links += last->copies;
     const std::uint32_t in_class = symmetry_.class_size(*symmetry_.colour(first->link));
     ORRERY_ASSERT(count * links % in_class == 0);
     const std::uint64_t copies = count * links / in_class;

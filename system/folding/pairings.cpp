@@ -8,14 +8,21 @@
 namespace orrery::system {
 
 Pairings::Pairings(const workload::Job& job, const workload::Matching& matching) : job_(job), matching_(matching) {
-  for (const workload::ExecutionGraph& graph : job.graphs) slots_.emplace_back(graph);
+  std::map<const void*, std::uint32_t> first_of_form;  // the first graph
+  for (std::uint32_t i = 0; i < job.graphs.size(); ++i) {
+    const workload::ExecutionGraph& graph = job.graphs[i];
+    const std::uint32_t first = first_of_form.try_emplace(graph.form(), i).first->second;
+    const bool has_model = first < i && graph.has_same_transfers(job.graphs[first]);
+    slots_.push_back(has_model ? slots_[first] : std::make_shared<const TransferSlots>(graph));
+    model_.push_back(has_model ? first : i);
+  }
 }
 
 // With other tags, others would meet.
 const Pairing& Pairings::find(RankId from, std::uint32_t peer_slot) {
-  const RankId to = job_.ranks[index_of(from)].peers[peer_slot];
-  const PairKey key = {job_.ranks[index_of(from)].graph, peer_slot, matching_.end_list(from, peer_slot),
-                       job_.ranks[index_of(to)].graph};
+  const RankId to = job_.ranks.peer(index_of(from), peer_slot);
+  const PairKey key = {model_[job_.ranks.graph(index_of(from))], peer_slot, matching_.end_list(from, peer_slot),
+                       model_[job_.ranks.graph(index_of(to))]};
   const auto [known, is_new] = pairings_.try_emplace(key);
   Pairing& pairing = known->second;
   if (!is_new) return pairing;

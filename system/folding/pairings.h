@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "core/ids.h"
@@ -26,7 +27,7 @@ class Pairings {
   // Both outlive it.
   Pairings(const workload::Job& job, const workload::Matching& matching);
 
-  const TransferSlots& slots(RankId rank) const { return slots_[job_.ranks[index_of(rank)].graph]; }
+  const TransferSlots& slots(RankId rank) const { return *slots_[job_.ranks.graph(index_of(rank))]; }
   // Pairing of a peer slot with sends.
   const Pairing& find(RankId from, std::uint32_t peer_slot);
 
@@ -35,7 +36,8 @@ class Pairings {
 
   const workload::Job& job_;
   const workload::Matching& matching_;
-  std::vector<TransferSlots> slots_;  // by graph
+  std::vector<std::shared_ptr<const TransferSlots>> slots_;  // by graph; one of all with the same transfers
+  std::vector<std::uint32_t> model_;                         // by graph: the first with the same transfers
   std::map<PairKey, Pairing> pairings_;
 };
 

@@ -61,8 +61,7 @@ bool is_lockstep(const Pattern& pattern) {
   return phases.size() == 1 && !phases.front().is_whole() && phases.front().schedule().is_lockstep();
 }
 
-PrivateCalls::Kind kind_of(const Pattern& pattern, GroupId group, std::span<const DeviceId> devices,
-                           LinkUsers& users) {
+PrivateCalls::Kind kind_of(const Pattern& pattern, GroupId group, std::span<const DeviceId> devices, LinkUsers& users) {
   using enum PrivateCalls::Kind;
   bool is_ring = is_uniform_ring(pattern);
   const bool is_in_lockstep = is_lockstep(pattern);
@@ -85,8 +84,8 @@ PrivateCalls::Kind kind_of(const Pattern& pattern, GroupId group, std::span<cons
   return is_in_lockstep ? kLockstep : kNone;
 }
 
-void use_links(const Pattern& pattern, GroupId group, std::span<const DeviceId> devices,
-               const network::Fabric& fabric, LinkUsers& users) {
+void use_links(const Pattern& pattern, GroupId group, std::span<const DeviceId> devices, const network::Fabric& fabric,
+               LinkUsers& users) {
   std::vector<bool> is_marked(pattern.is_complete.size(), false);
   std::vector<DeviceId> line_devices;
   for_each_line(pattern, [&](const PatternLine& line) {
@@ -149,25 +148,25 @@ PrivateCalls::PrivateCalls(const workload::Job& job, const network::Fabric& fabr
                            const CollectivePlans& plans, const Patterns& patterns, Granularity granularity) {
   const auto groups = static_cast<std::uint32_t>(job.communicators.size());
   bool any = false;
+  if (granularity == Granularity::kPhase) return;
   for (std::uint32_t group = 0; group < groups; ++group) {
     const std::span<const Pattern> of_group = patterns.of(GroupId(group));
     kinds_.emplace_back(of_group.size(), Kind::kNone);
-    any = any || std::ranges::any_of(of_group, [](const Pattern& pattern) {
-            return is_uniform_ring(pattern) || is_lockstep(pattern);
-          });
+    any = any || std::ranges::any_of(
+                     of_group, [](const Pattern& pattern) { return is_uniform_ring(pattern) || is_lockstep(pattern); });
   }
-  if (granularity == Granularity::kPhase || !any) return;
+  if (!any) return;
   LinkUsers users(fabric);
   for (std::uint32_t group = 0; group < groups; ++group)
     for (const Pattern& pattern : patterns.of(GroupId(group)))
       use_links(pattern, GroupId(group), plans.devices(GroupId(group)), fabric, users);
   // A peer that only sends counts as one that is sent to as well: what is not found to be private is simulated in full.
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank)
-    for (const RankId peer : job.ranks[rank].peers) users.use(placement[rank], placement[index_of(peer)], kShared);
+    for (const RankId peer : std::as_const(job.ranks)[rank].peers)
+      users.use(placement[rank], placement[index_of(peer)], kShared);
   for (std::uint32_t group = 0; group < groups; ++group)
     for (std::uint32_t i = 0; i < kinds_[group].size(); ++i)
-      kinds_[group][i] =
-          kind_of(patterns.of(GroupId(group))[i], GroupId(group), plans.devices(GroupId(group)), users);
+      kinds_[group][i] = kind_of(patterns.of(GroupId(group))[i], GroupId(group), plans.devices(GroupId(group)), users);
 }
 
 ProgramKinds::ProgramKinds(const collectives::Schedule& schedule, std::uint32_t rank) {
@@ -244,7 +243,7 @@ std::uint64_t Patterns::key_of(const workload::CollectiveCall& call) const {
   std::uint64_t key = hash_of({static_cast<std::uint64_t>(call.kind), call.root, call.bytes_of_member.size()});
   if (granularity_ == Granularity::kPhase || call.bytes == Bytes(0))
     key = hash_of({key, static_cast<std::uint64_t>(call.bytes.count())});
-  for (const Bytes bytes : call.bytes_of_member) key = hash_of({key, static_cast<std::uint64_t>(bytes.count())});
+  for (const Bytes bytes : call.bytes_of_member.span()) key = hash_of({key, static_cast<std::uint64_t>(bytes.count())});
   return key;
 }
 
@@ -284,6 +283,7 @@ void for_each_line(const Pattern& pattern, const std::function<void(const Patter
   for (line.phase = 0; line.phase < pattern.plan->phases.size(); ++line.phase) {
     const std::uint32_t axis = pattern.plan->phases[line.phase].phase.axis;
     for (std::uint32_t position = 0; position < layout.size(); ++position) {
+      if (position > 0 && layout.sizes.size() == 1) break;  // one line of all
       if (layout.coordinate(position, axis) != 0 || !pattern.plan->participates(line.phase, position)) continue;
       members.clear();
       for (std::uint32_t coordinate = 0; coordinate < layout.sizes[axis]; ++coordinate)

@@ -132,10 +132,12 @@ class PrivateCalls {
   PrivateCalls(const workload::Job& job, const network::Fabric& fabric, std::span<const DeviceId> placement,
                const CollectivePlans& plans, const Patterns& patterns, Granularity granularity);
 
-  Kind of(GroupId group, std::uint32_t pattern) const { return kinds_[index_of(group)][pattern]; }
+  Kind of(GroupId group, std::uint32_t pattern) const {
+    return kinds_.empty() ? Kind::kNone : kinds_[index_of(group)][pattern];
+  }
 
  private:
-  std::vector<std::vector<Kind>> kinds_;  // by communicator, by pattern
+  std::vector<std::vector<Kind>> kinds_;  // by communicator, by pattern; empty: none are private
 };
 
 }  // namespace orrery::system

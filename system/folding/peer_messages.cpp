@@ -7,7 +7,7 @@ namespace orrery::system {
 
 PeerMessages::PeerSlots PeerMessages::update(std::span<const RankId> senders) {
   for (auto agent = static_cast<std::uint32_t>(messages_.size()); agent < actors_.agent_count(); ++agent)
-    messages_.emplace_back(job_.ranks[index_of(actors_.first_rank(agent))].peers.size());
+    messages_.emplace_back(job_.ranks.peer_count(index_of(actors_.first_rank(agent))));
   std::set<std::uint32_t> agents;
   for (const RankId rank : senders) agents.insert(actors_.agent_of(rank));
   PeerSlots before;
@@ -31,7 +31,7 @@ void PeerMessages::update_agent(std::uint32_t agent, std::map<RankId, SlotsByCla
 
 PeerMessages::SlotsByClass PeerMessages::sends_by_class(RankId rank) const {
   SlotsByClass slots;
-  for (std::uint32_t slot = 0; slot < job_.ranks[index_of(rank)].peers.size(); ++slot)
+  for (std::uint32_t slot = 0; slot < job_.ranks.peer_count(index_of(rank)); ++slot)
     if (const auto vertex = symmetry_.sends(rank, slot); vertex != Symmetry::kNotInUse)
       slots[symmetry_.colour_of(vertex)].push_back(slot);
   return slots;
@@ -39,7 +39,7 @@ PeerMessages::SlotsByClass PeerMessages::sends_by_class(RankId rank) const {
 
 PeerMessages::SlotsByClass PeerMessages::receives_by_class(RankId rank) const {
   SlotsByClass slots;
-  for (std::uint32_t slot = 0; slot < job_.ranks[index_of(rank)].peers.size(); ++slot)
+  for (std::uint32_t slot = 0; slot < job_.ranks.peer_count(index_of(rank)); ++slot)
     for (const Symmetry::Vertex message : symmetry_.received(rank, slot))
       slots[symmetry_.colour_of(message)].push_back(slot);
   return slots;
@@ -47,7 +47,7 @@ PeerMessages::SlotsByClass PeerMessages::receives_by_class(RankId rank) const {
 
 MessageClass PeerMessages::message(RankId from, const std::vector<std::uint32_t>& sends,
                                    std::map<RankId, SlotsByClass>& received) const {
-  const RankId to = job_.ranks[index_of(from)].peers[sends.front()];
+  const RankId to = job_.ranks.peer(index_of(from), sends.front());
   const RankId receiver = actors_.first_rank(actors_.agent_of(to));
   const auto [slots, is_new] = received.try_emplace(receiver);
   if (is_new) slots->second = receives_by_class(receiver);

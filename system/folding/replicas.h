@@ -22,15 +22,24 @@
 
 namespace orrery::system {
 
+//
+// Of a job that repeats (system/plans/repeats.h) nodes of all digits are of one kind, if what groups of all digits put
+// on links is the same for each: then the ranks, nodes and groups of digit 0 are looked at alone.
 struct ReplicasInput {
   const workload::Job& job;
   const network::Fabric& fabric;
   std::span<const DeviceId> placement;
-  std::span<const std::uint64_t> own;  // tells ranks apart
+  std::span<const std::uint64_t> own;  // tells ranks apart; empty: nothing does
   const CollectivePlans& plans;
   const Patterns& patterns;
   Pairings& pairings;
   bool are_wanted = true;  // else everything is the only one of its kind
+};
+
+// Links that follow one another.
+struct LinkBlock {
+  LinkId first{};
+  std::uint32_t size = 1;
 };
 
 class Replicas {
@@ -39,9 +48,13 @@ class Replicas {
   explicit Replicas(const ReplicasInput& input);
 
   bool any() const { return !kind_of_.empty(); }
+  // Ranks that repeat; nothing, or all of a period are of one kind.
+  const Repeats& repeats() const { return repeats_; }
   // Kinds of ranks are numbered in the order of their first ranks.
   std::uint32_t kinds() const { return static_cast<std::uint32_t>(first_rank_.size()); }
-  std::uint32_t kind(RankId rank) const { return kind_of_.empty() ? index_of(rank) : kind_of_[index_of(rank)]; }
+  std::uint32_t kind(RankId rank) const {
+    return kind_of_.empty() ? index_of(rank) : kind_of_[repeats_.ranks.place(index_of(rank))];
+  }
   RankId first_rank(std::uint32_t kind) const { return first_rank_[kind]; }
   std::uint32_t copies(std::uint32_t kind) const { return kind_of_.empty() ? 1 : copies_of_rank_[kind]; }
   // The first of its kind, which may be itself, and how many there are.
@@ -49,11 +62,20 @@ class Replicas {
   std::uint32_t copies(GroupId group) const { return first_group_.empty() ? 1 : copies_of_group_[index_of(group)]; }
   LinkId first(LinkId link) const;
   std::uint32_t copies(LinkId link) const;
+  // The links of the first node of its kind that a link and those behind it, so many, are like. A node's links of one
+  // part of the fabric lie side by side.
+  LinkBlock block_of(LinkId link) const;
+  // The first node of the kind of a node; of any().
+  std::uint32_t first_node(std::uint32_t node) const { return first_node_[node]; }
 
  private:
+  void find(const ReplicasInput& input, const Repeats& repeats);
+
   const network::Fabric& fabric_;
-  std::vector<std::uint32_t> kind_of_;  // by rank; like all others but the next empty where there are no replicas
-  std::vector<RankId> first_rank_;      // by kind
+  Repeats repeats_;
+  std::vector<std::uint32_t>
+      kind_of_;  // by place of the rank in the period; like all others but the next empty where there are no replicas
+  std::vector<RankId> first_rank_;              // by kind
   std::vector<std::uint32_t> copies_of_rank_;   // likewise
   std::vector<GroupId> first_group_;            // by communicator
   std::vector<std::uint32_t> copies_of_group_;  // likewise, of the first ones

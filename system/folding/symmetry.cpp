@@ -62,14 +62,14 @@ Symmetry::Symmetry(const workload::Job& job, const workload::Matching& matching,
       private_calls_(job, fabric, placement, plans, patterns_, granularity),
       pairings_(job, matching),
       replicas_({job, fabric, placement, own, plans, patterns_, pairings_, by_replicas}),
-      communicators_(job.communicators.size()),
       first_slot_{0},
       link_vertices_(fabric.link_count(), kNotInUse) {
-  ORRERY_ASSERT(own.size() == job.ranks.size());
+  ORRERY_ASSERT(own.empty() || own.size() == job.ranks.size());
   for (Vertex vertex = 0; vertex < replicas_.kinds(); ++vertex) {
     const std::uint32_t rank = index_of(rank_of(vertex));
-    refinement_.add_vertex(hash_of({kRank, job.ranks[rank].graph, own[rank]}), replicas_.copies(vertex));
-    first_slot_.push_back(first_slot_.back() + static_cast<std::uint32_t>(job.ranks[rank].peers.size()));
+    refinement_.add_vertex(hash_of({kRank, job.ranks.graph(rank), own.empty() ? 0 : own[rank]}),
+                           replicas_.copies(vertex));
+    first_slot_.push_back(first_slot_.back() + job.ranks.peer_count(rank));
   }
   sends_.assign(first_slot_.back(), kNotInUse);
   received_.assign(first_slot_.back(), kNotInUse);
@@ -80,15 +80,16 @@ Symmetry::Symmetry(const workload::Job& job, const workload::Matching& matching,
 
 std::uint32_t Symmetry::use_communicator(GroupId replica) {
   const GroupId group = replicas_.first(replica);
-  UsedCommunicator& communicator = communicators_[index_of(group)];
-  if (communicator.vertex || patterns_.of(group).empty()) return 0;
+  if (patterns_.of(group).empty() || is_in_use(group)) return 0;
+  UsedCommunicator& communicator = communicators_[group];
   const Vertex vertex = refinement_.vertex_count();
   const std::uint64_t lines = granularity_ == Granularity::kPhase ? add_whole_lines(group, vertex) : 0;
   refinement_.add_vertex(hash_of({own_colour(group), lines}), replicas_.copies(group));
   communicator.vertex = vertex;
-  for (std::uint32_t member = 0; member < plans_.layout(group).size(); ++member)
-    ties_.push_back({vertex, vertex_of(member_of(job_, group, member)),
-                     hash_of({kMember, slot_of(job_, plans_, group, member), program_hash(group, member)})});
+  for_each_member(group, [&](std::uint32_t member, RankId rank, std::uint32_t times) {
+    ties_.push_back(
+        {vertex, vertex_of(rank), hash_of({kMember, plans_.slot_of(rank, group), program_hash(group, member)}), times});
+  });
   tie();
   for (std::uint32_t i = 0; i < patterns_.of(group).size(); ++i) {
     communicator.first_line.push_back(refinement_.vertex_count());
@@ -102,11 +103,12 @@ std::uint32_t Symmetry::use_communicator(GroupId replica) {
 
 // Parallel edges to identical replicas are merged into one.
 void Symmetry::tie() {
-  if (replicas_.any()) std::ranges::sort(ties_);
+  if (replicas_.any()) std::ranges::sort(ties_, {}, &Tie::key);
   for (auto first = ties_.begin(); first != ties_.end();) {
-    const auto end = replicas_.any() ? std::find_if(first, ties_.end(), [&](const Tie& tie) { return tie != *first; })
-                                     : std::next(first);
-    const auto times = static_cast<std::uint64_t>(end - first);
+    std::uint64_t times = 0;
+    auto end = first;
+    do times += end++->times;
+    while (replicas_.any() && end != ties_.end() && end->key() == first->key());
     const std::uint64_t all = times * refinement_.weight(first->from), there = refinement_.weight(first->to);
     ORRERY_ASSERT(all % there == 0);
     refinement_.add_edge(first->from, first->to, {first->how, static_cast<std::uint32_t>(times)},
@@ -239,13 +241,13 @@ std::uint64_t Symmetry::add_whole_lines(GroupId group, Vertex communicator) {
       own = hash_of({own, i, line.phase, static_cast<std::uint64_t>(traffic.latency.count()),
                      static_cast<std::uint64_t>(traffic.least.count())});
       for (const network::LinkLoad& load : traffic.loads)
-        crossings.push_back(
-            {communicator, load.link,
-             hash_of({i, line.phase, static_cast<std::uint64_t>(load.bytes.count()), load.connections})});
+        crossings.push_back({communicator, load.link,
+                             hash_of({i, line.phase, static_cast<std::uint64_t>(load.bytes.count()), load.connections}),
+                             load.copies});
     });
   std::ranges::stable_sort(crossings, {}, &Crossing::link);
   for (auto first = crossings.begin(); first != crossings.end();) {
-    Crossing all{communicator, first->link, kCrosses};
+    Crossing all{communicator, first->link, kCrosses, first->times};
     for (; first != crossings.end() && first->link == all.link; ++first) all.how = hash_of({all.how, first->how});
     crossings_.push_back(all);
   }
@@ -263,24 +265,61 @@ void Symmetry::add_lines(GroupId group, std::uint32_t number) {
         replicas_.copies(group));
     for (const std::uint32_t member : line.members)
       ties_.push_back({vertex, vertex_of(member_of(job_, group, member)),
-                       hash_of({kMember, slot_of(job_, plans_, group, member)})});
+                       hash_of({kMember, slot_of(job_, plans_, group, member)}), 1});
     tie();
     for (const network::LinkLoad& load : traffic.loads)
-      crossings_.push_back(
-          {vertex, load.link, hash_of({kCrosses, static_cast<std::uint64_t>(load.bytes.count()), load.connections})});
+      crossings_.push_back({vertex, load.link,
+                            hash_of({kCrosses, static_cast<std::uint64_t>(load.bytes.count()), load.connections}),
+                            load.copies});
   });
 }
 
 LineTraffic Symmetry::traffic(GroupId group, std::uint32_t pattern, const PatternLine& line) const {
+  if (replicas_.any() && is_by_kinds(group)) return traffic_of_kinds(group, *patterns_.of(group)[pattern].plan);
   std::vector<DeviceId> devices;
   for (const std::uint32_t member : line.members) devices.push_back(plans_.devices(group)[member]);
   return traffic_of(*patterns_.of(group)[pattern].plan, line.phase, devices, fabric_);
 }
 
+// True if one link stands for its kind in the traffic of all calls: where one call is told link by link, all are, for
+// links are compared by what all calls of the communicator put on them.
+bool Symmetry::is_by_kinds(GroupId group) const {
+  return std::ranges::all_of(patterns_.of(group), [](const Pattern& pattern) {
+    const CollectivePlan& plan = *pattern.plan;
+    return plan.phases.empty() ||
+           (plan.group != nullptr && plan.group->alike &&
+            plan.phases.front().transfer().pattern != collectives::NodePattern::kAllPairs);
+  });
+}
+
+// Loads of nodes with equal numbers of neighbours are equal.
+LineTraffic Symmetry::traffic_of_kinds(GroupId group, const CollectivePlan& plan) const {
+  const collectives::Aggregate& transfer = plan.phases.front().transfer();
+  const NodeMembers& nodes = plan.group->nodes;
+  const auto device = [&](std::uint32_t member) { return placement_[index_of(member_of(job_, group, member))]; };
+  const NodeTraffic one = traffic_of_node(transfer, nodes, device, fabric_);
+  const std::vector<std::uint32_t> neighbours =
+      neighbours_of_nodes(transfer.pattern, static_cast<std::uint32_t>(nodes.size()));
+  const std::uint32_t most = std::ranges::max(neighbours);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> kinds;  // by first node and number of neighbours
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    ++kinds[{replicas_.first_node(network::node_of(fabric_, device(nodes[i].front()))), neighbours[i]}];
+  LineTraffic traffic{{}, transfer.latency, transfer.least};
+  for (const auto& [kind, nodes_of_kind] : kinds)
+    for (const LinkTraffic& link : one.links) {
+      network::LinkLoad load = one.load(link, kind.second, most);
+      load.link = LinkId(index_of(link.link) + (kind.first - one.node) * fabric_.at_node(link.link).stride);
+      load.copies = nodes_of_kind;
+      if (load.bytes > Bytes(0)) traffic.loads.push_back(load);
+    }
+  std::ranges::sort(traffic.loads, {}, &network::LinkLoad::link);
+  return traffic;
+}
+
 std::uint32_t Symmetry::use_sends(RankId replica, std::uint32_t peer_slot) {
   if (sends(replica, peer_slot) != kNotInUse) return 0;
   const RankId from = rank_of(vertex_of(replica));
-  const RankId to = job_.ranks[index_of(from)].peers[peer_slot];
+  const RankId to = job_.ranks.peer(index_of(from), peer_slot);
   const TransferSlots &here = transfer_slots(from), &there = transfer_slots(to);
   if (here.sends(peer_slot).empty()) return 0;
   const Pairing& pairing = pairings_.find(from, peer_slot);
@@ -351,12 +390,13 @@ void Symmetry::cross_links() {
   link_runs_.push_back({refinement_.vertex_count(), static_cast<std::uint32_t>(used_links_.size())});
   for (const Crossing& crossing : std::exchange(crossings_, {})) {
     const LinkId first = replicas_.first(crossing.link);
-    Vertex& link = link_vertices_[index_of(first)];
+    Vertex link = link_vertices_.at(index_of(first));
     if (link == kNotInUse) {
-      link = refinement_.add_vertex(hash_of({kLink, fabric_.kind_of(first)}), replicas_.copies(first));
+      link = link_vertices_.own(index_of(first)) =
+          refinement_.add_vertex(hash_of({kLink, fabric_.kind_of(first)}), replicas_.copies(first));
       used_links_.push_back(first);
     }
-    ties_.push_back({crossing.vertex, link, crossing.how});
+    ties_.push_back({crossing.vertex, link, crossing.how, crossing.times});
     if (!replicas_.any()) tie();
   }
   tie();
@@ -410,7 +450,7 @@ Symmetry::Origin Symmetry::origin(Vertex vertex) const {
   refinement_.for_each_neighbour(vertex, [&](Vertex neighbour, std::uint32_t) {
     if (neighbour >= replicas_.kinds()) return;
     const RankId rank = rank_of(neighbour);
-    for (std::uint32_t slot = 0; slot < job_.ranks[index_of(rank)].peers.size(); ++slot)
+    for (std::uint32_t slot = 0; slot < job_.ranks.peer_count(index_of(rank)); ++slot)
       if (this->sends(rank, slot) == vertex) sends.id = index_of(rank);
   });
   return sends;

@@ -21,9 +21,12 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "core/ids.h"
+#include "core/paged_array.h"
 #include "network/fabric/fabric.h"
 #include "system/folding/colour_refinement.h"
 #include "system/folding/pairings.h"
@@ -44,8 +47,8 @@ inline bool is_whole(const workload::Job& job, GroupId group, const PatternLine&
 
 class Symmetry {
  public:
-  // `own` tells ranks apart from the start (their graphs do in any case). All but `own` outlive it. The classes are the
-  // same whether they are found by replicas or not.
+  // `own` tells ranks apart from the start, if it is not empty (their graphs do in any case). All but `own` outlive it.
+  // The classes are the same whether they are found by replicas or not.
   Symmetry(const workload::Job& job, const workload::Matching& matching, const network::Fabric& fabric,
            std::span<const DeviceId> placement, CollectivePlans& plans, Granularity granularity,
            std::span<const std::uint64_t> own, bool by_replicas = true);
@@ -109,18 +112,15 @@ class Symmetry {
   const Patterns& patterns() const { return patterns_; }
   // The first message of a pattern of a communicator in use; the others follow.
   Vertex first_message(GroupId group, std::uint32_t pattern) const {
-    return communicators_[index_of(group)].first_message[pattern];
+    return communicators_.at(group).first_message[pattern];
   }
   // By phase, which are complete exchanges with one vertex for each line, phase by phase from first_line() on.
   const std::vector<bool>& complete(GroupId group, std::uint32_t pattern) const {
-    return communicators_[index_of(group)].complete[pattern];
+    return communicators_.at(group).complete[pattern];
   }
-  Vertex first_line(GroupId group, std::uint32_t pattern) const {
-    return communicators_[index_of(group)].first_line[pattern];
-  }
+  Vertex first_line(GroupId group, std::uint32_t pattern) const { return communicators_.at(group).first_line[pattern]; }
   Vertex vertex_of(GroupId group, std::uint32_t pattern, const PatternLine& line) const {
-    return is_whole(job_, group, line) ? *communicators_[index_of(group)].vertex
-                                       : first_message(group, pattern) + line.number;
+    return is_whole(job_, group, line) ? *communicators_.at(group).vertex : first_message(group, pattern) + line.number;
   }
   // Private kind of a pattern: whether its messages have all their links to themselves, but for other patterns of the
   // communicator.
@@ -133,6 +133,8 @@ class Symmetry {
   // The links of a route, each once, by LinkId.
   std::vector<network::LinkShare> route_of(DeviceId from, DeviceId to) const;
   Duration latency_of(DeviceId from, DeviceId to) const { return network::route_latency(fabric_, from, to); }
+  // Where nodes are replicas, and alike to the communicator, the loads are of the first node of each kind, with as many
+  // copies as the communicator has such nodes.
   LineTraffic traffic(GroupId group, std::uint32_t pattern, const PatternLine& line) const;
 
  private:
@@ -144,8 +146,24 @@ class Symmetry {
   };
 
   Vertex vertex_of(RankId rank) const { return replicas_.kind(rank); }
-  const UsedCommunicator& used(GroupId group) const { return communicators_[index_of(replicas_.first(group))]; }
-  Vertex link_vertex(LinkId link) const { return link_vertices_[index_of(replicas_.first(link))]; }
+  const UsedCommunicator& used(GroupId group) const {
+    static const UsedCommunicator none;
+    const auto found = communicators_.find(replicas_.first(group));
+    return found == communicators_.end() ? none : found->second;
+  }
+  Vertex link_vertex(LinkId link) const { return link_vertices_.at(index_of(replicas_.first(link))); }
+  // Visits the members of a communicator with their positions and how many more of the same kind each stands for:
+  // where they repeat, those of digit 0.
+  template <class Visit>
+  void for_each_member(GroupId group, const Visit& visit) const {
+    const workload::Members& members = job_.communicators[index_of(group)].members;
+    const workload::Period& period = replicas_.repeats().ranks;
+    const std::uint32_t times = period.digit(index_of(members.back())) == 0 ? 1 : period.count;
+    for (std::uint32_t member = 0; member < members.size(); ++member)
+      if (const RankId rank = members[member]; period.digit(index_of(rank)) == 0) visit(member, rank, times);
+  }
+  bool is_by_kinds(GroupId group) const;
+  LineTraffic traffic_of_kinds(GroupId group, const CollectivePlan& plan) const;
   void tie();
   std::uint64_t own_colour(GroupId group) const;
   std::uint64_t program_hash(GroupId group, std::uint32_t member);
@@ -172,26 +190,28 @@ class Symmetry {
   ColourRefinement refinement_;
   Stages stages_;
   std::uint32_t rank_classes_ = 0;
-  Colour counted_classes_ = 0;  // those before are counted
-  std::vector<UsedCommunicator> communicators_;
+  Colour counted_classes_ = 0;                                   // those before are counted
+  std::unordered_map<GroupId, UsedCommunicator> communicators_;  // of those in use the first replicas
   // Peer slots of all ranks that have vertices are numbered rank after rank.
   std::vector<std::uint32_t> first_slot_;  // by vertex, and their number
   std::vector<Vertex> sends_;              // by peer slot of all ranks
   std::vector<Vertex> received_;           // likewise: the first
   std::map<std::uint32_t, std::vector<Vertex>> received_several_;
-  std::vector<Vertex> link_vertices_;
+  PagedArray<Vertex> link_vertices_;
   struct Crossing {
     Vertex vertex;
     LinkId link;
     std::uint64_t how;
+    std::uint32_t times = 1;  // so many replicas of the link
   };
   std::vector<Crossing> crossings_;  // of what came into use since the last refine()
   struct Tie {
     Vertex from;
     Vertex to;
     std::uint64_t how;  // at both ends
+    std::uint32_t times = 1;
 
-    auto operator<=>(const Tie&) const = default;
+    auto key() const { return std::tuple(from, to, how); }
   };
   std::vector<Tie> ties_;  // scratch: edges to come
   // Owners of the vertices, in ascending order of vertex.

@@ -15,18 +15,38 @@ constexpr Bytes kMany{std::int64_t{1} << 32};
 
 void note_latencies(GroupLayout& layout, collectives::NodePattern pattern, std::span<const DeviceId> devices,
                     const network::Fabric& fabric) {
-  for_each_message(
-      {pattern, Bytes(1), Bytes(1), {}, {}}, layout.nodes, devices, fabric, [&](const GroupMessage& message) {
-        Duration& longest = message.is_within ? layout.shape.within_latency : layout.shape.between_latency;
-        longest = std::max(longest, network::route_latency(fabric, devices[message.from], devices[message.to]));
-      });
+  // Of nodes that are alike two show all messages that there are.
+  const bool few = layout.alike && layout.nodes.size() > 2;
+  const NodeMembers two = few ? NodeMembers{layout.nodes[0], layout.nodes[1]} : NodeMembers{};
+  for_each_message({few ? collectives::NodePattern::kRing : pattern, Bytes(1), Bytes(1), {}, {}},
+                   few ? two : layout.nodes, devices, fabric, [&](const GroupMessage& message) {
+                     Duration& longest = message.is_within ? layout.shape.within_latency : layout.shape.between_latency;
+                     longest =
+                         std::max(longest, network::route_latency(fabric, devices[message.from], devices[message.to]));
+                   });
+}
+
+// Each link's, or one for all that carry the same.
+std::vector<LinkTraffic> loads_of(collectives::NodePattern pattern, const GroupLayout& layout,
+                                  std::span<const DeviceId> devices, const network::Fabric& fabric) {
+  const collectives::Aggregate transfer{pattern, kMany, kMany, {}, {}};
+  if (!layout.alike || pattern == collectives::NodePattern::kAllPairs)
+    return traffic_by_link(transfer, layout.nodes, devices, fabric).links;
+  const NodeTraffic one = traffic_of_node(
+      transfer, layout.nodes, [&](std::uint32_t member) { return devices[member]; }, fabric);
+  const std::vector<std::uint32_t> neighbours = neighbours_of_nodes(pattern, layout.shape.nodes);
+  std::vector<LinkTraffic> loads;
+  for (const std::uint32_t number : std::set<std::uint32_t>(neighbours.begin(), neighbours.end()))
+    for (const LinkTraffic& link : one.links)
+      loads.push_back({link.link, link.within, saturating_multiply_add(Bytes(0), link.between, number)});
+  return loads;
 }
 
 // Without those that another link is as slow as in both respects, the slowest within a node first.
-std::vector<collectives::LinkCost> paces(collectives::NodePattern pattern, const NodeMembers& nodes,
+std::vector<collectives::LinkCost> paces(collectives::NodePattern pattern, const GroupLayout& layout,
                                          std::span<const DeviceId> devices, const network::Fabric& fabric) {
   std::vector<collectives::LinkCost> slowest;
-  for (const LinkTraffic& load : traffic_by_link({pattern, kMany, kMany, {}, {}}, nodes, devices, fabric).links) {
+  for (const LinkTraffic& load : loads_of(pattern, layout, devices, fabric)) {
     const double byte =
         1.0 / static_cast<double>(kMany.count()) / static_cast<double>(fabric.link(load.link).bandwidth.count());
     const collectives::LinkCost pace{static_cast<double>(load.within.count()) * byte,
@@ -105,11 +125,12 @@ GroupLayout lay_out_group(std::span<const DeviceId> devices, const network::Fabr
     types.erase(std::unique(types.begin(), types.end()), types.end());
   }
   layout.shape.nodes = static_cast<std::uint32_t>(layout.nodes.size());
+  layout.alike = layout.shape.nodes > 1 && are_nodes_alike(layout.nodes, devices, fabric);
   if (layout.shape.nodes > 1) layout.shape.nics = nics_of_fullest(layout.nodes, devices, fabric);
   for (const collectives::NodePattern pattern :
        {collectives::NodePattern::kRing, collectives::NodePattern::kDoubleTree, collectives::NodePattern::kAllPairs}) {
     if (pattern == collectives::NodePattern::kAllPairs && !exchanges) continue;
-    layout.shape.paces[static_cast<std::size_t>(pattern)] = paces(pattern, layout.nodes, devices, fabric);
+    layout.shape.paces[static_cast<std::size_t>(pattern)] = paces(pattern, layout, devices, fabric);
     if (pattern != collectives::NodePattern::kAllPairs) note_latencies(layout, pattern, devices, fabric);
   }
   return layout;

@@ -27,6 +27,7 @@ namespace orrery::system {
 struct GroupLayout {
   NodeMembers nodes;
   collectives::GroupShape shape;
+  bool alike = false;  // are_nodes_alike(), and there are several
 
   auto operator<=>(const GroupLayout&) const = default;
 };

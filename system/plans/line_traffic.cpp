@@ -128,8 +128,86 @@ GroupTraffic traffic_by_link(const collectives::Aggregate& transfer, const NodeM
   return traffic;
 }
 
+network::LinkLoad NodeTraffic::load(const LinkTraffic& link, std::uint32_t neighbours, std::uint32_t most) const {
+  const Bytes between = saturating_multiply_add(Bytes(0), link.between, neighbours);
+  const Bytes bytes = saturating_add(link.within, between);
+  require_countable_load(bytes);
+  return {link.link, bytes,
+          std::max(connections_of(link.within, most_within),
+                   connections_of(between, saturating_multiply_add(Bytes(0), most_between, most)))};
+}
+
+// Of two of the nodes, each of which is the other's only neighbour, the first's links.
+NodeTraffic traffic_of_node(const collectives::Aggregate& transfer, const NodeMembers& nodes,
+                            const std::function<DeviceId(std::uint32_t)>& device_of_member,
+                            const network::Fabric& fabric) {
+  NodeMembers two;
+  std::vector<DeviceId> devices;
+  for (std::size_t node = 0; node < std::min<std::size_t>(nodes.size(), 2); ++node) {
+    two.emplace_back();
+    for (const std::uint32_t member : nodes[node]) {
+      two.back().push_back(static_cast<std::uint32_t>(devices.size()));
+      devices.push_back(device_of_member(member));
+    }
+  }
+  collectives::Aggregate ring = transfer;
+  ring.pattern = collectives::NodePattern::kRing;
+  GroupTraffic traffic = traffic_by_link(ring, two, devices, fabric);
+  NodeTraffic result{network::node_of(fabric, devices.front()), {}, traffic.most_within, traffic.most_between};
+  for (const LinkTraffic& link : traffic.links)
+    if (fabric.at_node(link.link).node == result.node) result.links.push_back(link);
+  return result;
+}
+
+std::vector<std::uint32_t> neighbours_of_nodes(collectives::NodePattern pattern, std::uint32_t nodes) {
+  if (pattern == collectives::NodePattern::kRing || nodes == 1)
+    return std::vector<std::uint32_t>(nodes, nodes == 1 ? 0 : 1);
+  std::vector<std::uint32_t> neighbours(nodes);
+  for (const TreeEdge& edge : double_tree(nodes)) {
+    ++neighbours[edge.parent];
+    ++neighbours[edge.child];
+  }
+  return neighbours;
+}
+
+bool are_nodes_alike(const NodeMembers& nodes, std::span<const DeviceId> devices, const network::Fabric& fabric) {
+  if (!fabric.has_nodes_alike()) return false;
+  const std::uint32_t per_node = fabric.dimensions().front().size;
+  const auto place = [&](std::uint32_t member) { return index_of(devices[member]) % per_node; };
+  return std::ranges::all_of(nodes, [&](const std::vector<std::uint32_t>& node) {
+    return std::ranges::equal(node, nodes.front(), {}, place, place);
+  });
+}
+
+namespace {
+
+LineTraffic traffic_of_nodes_alike(const collectives::Aggregate& transfer, const NodeMembers& nodes,
+                                   std::span<const DeviceId> devices, const network::Fabric& fabric) {
+  const NodeTraffic one = traffic_of_node(
+      transfer, nodes, [&](std::uint32_t member) { return devices[member]; }, fabric);
+  const std::vector<std::uint32_t> neighbours =
+      neighbours_of_nodes(transfer.pattern, static_cast<std::uint32_t>(nodes.size()));
+  const std::uint32_t most = std::ranges::max(neighbours);
+  LineTraffic traffic{{}, transfer.latency, transfer.least};
+  for (const LinkTraffic& link : one.links) {
+    const std::uint32_t stride = fabric.at_node(link.link).stride;
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+      network::LinkLoad load = one.load(link, neighbours[node], most);
+      const std::uint32_t further = network::node_of(fabric, devices[nodes[node].front()]) - one.node;
+      load.link = LinkId(index_of(link.link) + further * stride);
+      if (load.bytes > Bytes(0)) traffic.loads.push_back(load);
+    }
+  }
+  std::ranges::sort(traffic.loads, {}, &network::LinkLoad::link);
+  return traffic;
+}
+
+}  // namespace
+
 LineTraffic group_traffic(const collectives::Aggregate& transfer, const NodeMembers& nodes,
-                          std::span<const DeviceId> devices, const network::Fabric& fabric) {
+                          std::span<const DeviceId> devices, const network::Fabric& fabric, bool alike) {
+  if (alike && transfer.pattern != collectives::NodePattern::kAllPairs)
+    return traffic_of_nodes_alike(transfer, nodes, devices, fabric);
   GroupTraffic by_link = traffic_by_link(transfer, nodes, devices, fabric);
   std::ranges::sort(by_link.links, {}, &LinkTraffic::link);
   LineTraffic traffic;

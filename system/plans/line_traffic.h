@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -57,9 +58,30 @@ struct GroupTraffic {
 GroupTraffic traffic_by_link(const collectives::Aggregate& transfer, const NodeMembers& nodes,
                              std::span<const DeviceId> devices, const network::Fabric& fabric);
 
-// The same as the network takes it. `devices` by member. On every link what one rank sends within its node, or between
-// nodes, counts as one connection. Throws InputError when a link would carry 2^62 bytes or more.
+// Traffic of a ring, or of a double tree, among nodes that are alike: each has its members at the same places, and
+// swapping two with all their links leaves every route as it is (Fabric::has_nodes_alike). All messages between nodes
+// are alike, so that a node's links carry what its members send among themselves, and for each neighbour the same.
+struct NodeTraffic {
+  std::uint32_t node = 0;          // of the fabric: one of the group's, whose links these are
+  std::vector<LinkTraffic> links;  // `between`: for one neighbour
+  Bytes most_within{0};            // that any rank sends
+  Bytes most_between{0};           // likewise, to one neighbour
+
+  // Load of a link of a node with so many neighbours, of which no node has more than `most`.
+  network::LinkLoad load(const LinkTraffic& link, std::uint32_t neighbours, std::uint32_t most) const;
+};
+NodeTraffic traffic_of_node(const collectives::Aggregate& transfer, const NodeMembers& nodes,
+                            const std::function<DeviceId(std::uint32_t)>& device_of_member,
+                            const network::Fabric& fabric);
+// Nodes that each node sends to, with repetition, which are as many as it receives from.
+std::vector<std::uint32_t> neighbours_of_nodes(collectives::NodePattern pattern, std::uint32_t nodes);
+// True if the above holds of a group: its members by node and their devices.
+bool are_nodes_alike(const NodeMembers& nodes, std::span<const DeviceId> devices, const network::Fabric& fabric);
+
+// The same as the network takes it. `devices` by member; `alike`: whether are_nodes_alike(). On every link what one
+// rank sends within its node, or between nodes, counts as one connection. Throws InputError when a link would carry
+// 2^62 bytes or more.
 LineTraffic group_traffic(const collectives::Aggregate& transfer, const NodeMembers& nodes,
-                          std::span<const DeviceId> devices, const network::Fabric& fabric);
+                          std::span<const DeviceId> devices, const network::Fabric& fabric, bool alike = false);
 
 }  // namespace orrery::system

@@ -266,7 +266,8 @@ CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayou
 LineTraffic traffic_of(const CollectivePlan& plan, std::size_t phase, std::span<const DeviceId> devices,
                        const network::Fabric& fabric) {
   const PlannedPhase& planned = plan.phases[phase];
-  if (planned.is_whole()) return group_traffic(planned.transfer(), plan.group->nodes, devices, fabric);
+  if (planned.is_whole())
+    return group_traffic(planned.transfer(), plan.group->nodes, devices, fabric, plan.group->alike);
   if (planned.schedule().is_in_network()) return in_network_traffic(planned.schedule(), devices, fabric);
   return line_traffic(planned.schedule(), devices, fabric);
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/assert.h"
 #include "core/error.h"
 
 namespace orrery::system {
@@ -45,64 +46,106 @@ CollectivePlans::CollectivePlans(const workload::Job& job, const workload::Match
       options_(options),
       dimensions_(collective_dimensions(fabric, options.logical_dimensions)),
       fabric_(fabric),
-      differ_by_place_(differ_by_place(options, fabric)) {
+      differ_by_place_(differ_by_place(options, fabric)),
+      placement_(placement),
+      repeats_(options.library == nullptr ? Repeats{} : find_repeats(job, placement, fabric)) {
   if (options.library != nullptr && options.granularity == Granularity::kStep)
     throw InputError({}, "a library of collectives runs each call as one whole, not message by message",
                      "set network.granularity: phase");
-  for (const workload::Communicator& communicator : job.communicators) {
+  for (const workload::Communicator& communicator : job.communicators)
     if (communicator.exchange && options.library == nullptr)
       throw InputError({},
                        fmt::format("tokens are dispatched by '{}', which is timed with 'library: nccl' only",
                                    printable(communicator.exchange->library.name)),
                        "write dispatch: all-to-all, or leave out what asks for another library");
-    std::vector<DeviceId>& devices = devices_.emplace_back();
-    for (const RankId rank : communicator.members) devices.push_back(placement[index_of(rank)]);
-  }
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
-    const std::vector<GroupId>& groups = job.ranks[rank].communicators;
-    for (std::uint32_t slot = 0; groups.size() > kFewSlots && slot < groups.size(); ++slot)
-      slots_of_many_.emplace(rank_and_group(RankId(rank), groups[slot]), slot);
+  for (std::uint32_t rank = 0; rank < job.ranks.size() && !job.ranks.period().any(); ++rank) {
+    const std::uint32_t slots = job.ranks.communicator_count(rank);
+    for (std::uint32_t slot = 0; slots > kFewSlots && slot < slots; ++slot)
+      slots_of_many_.emplace(rank_and_group(RankId(rank), job.ranks.communicator(rank, slot)), slot);
   }
   lay_out_all(fabric);
   find_models();
 }
 
 std::uint32_t CollectivePlans::slot_of(RankId rank, GroupId group) const {
-  const std::vector<GroupId>& groups = job_.ranks[index_of(rank)].communicators;
-  if (groups.size() > kFewSlots) {
+  if (const auto slots = job_.ranks.communicator_count(index_of(rank));
+      slots > kFewSlots && !job_.ranks.period().any()) {
     const auto slot = slots_of_many_.find(rank_and_group(rank, group));
-    return slot == slots_of_many_.end() ? static_cast<std::uint32_t>(groups.size()) : slot->second;
+    return slot == slots_of_many_.end() ? slots : slot->second;
   }
-  return static_cast<std::uint32_t>(std::ranges::find(groups, group) - groups.begin());
+  return job_.ranks.slot_of(index_of(rank), group);
+}
+
+std::vector<DeviceId> CollectivePlans::find_devices(GroupId group) const {
+  std::vector<DeviceId> devices;
+  devices.reserve(job_.communicators[index_of(group)].members.size());
+  for (const RankId rank : job_.communicators[index_of(group)].members) devices.push_back(placement_[index_of(rank)]);
+  return devices;
+}
+
+std::span<const DeviceId> CollectivePlans::devices(GroupId group) const {
+  const auto [known, is_new] = devices_.try_emplace(index_of(group));
+  if (is_new) known->second = find_devices(group);
+  return known->second;
+}
+
+GroupId CollectivePlans::first_of(GroupId group) const {
+  return repeats_.any() ? job_.communicators[index_of(group)].shifted_from.value_or(group) : group;
+}
+
+std::optional<TokenExchange> CollectivePlans::exchange_of(GroupId group) const {
+  const std::shared_ptr<const TokenExchange>& exchange = job_.communicators[index_of(group)].exchange;
+  return exchange ? std::optional(*exchange) : std::nullopt;
 }
 
 void CollectivePlans::lay_out_all(const network::Fabric& fabric) {
-  group_layout_of_.resize(devices_.size());
+  const auto groups = static_cast<std::uint32_t>(job_.communicators.size());
+  layout_of_.reserve(groups);
+  group_layout_of_.resize(groups);
   std::vector<std::optional<bool>> exchanges(matching_.call_lists());  // by list of calls
   std::map<std::uint32_t, const CommunicatorLayout*> rings;            // by size
-  for (std::size_t i = 0; i < devices_.size(); ++i) {
+  for (std::uint32_t i = 0; i < groups; ++i) {
     if (options_.library == nullptr) {
-      layout_of_.push_back(&shared(lay_out(devices_[i], dimensions_)));
+      layout_of_.push_back(&shared(lay_out(devices(GroupId(i)), dimensions_)));
       continue;
     }
-    const auto size = static_cast<std::uint32_t>(devices_[i].size());
+    if (const GroupId first = first_of(GroupId(i)); first != GroupId(i)) {
+      layout_of_.push_back(layout_of_[index_of(first)]);
+      group_layout_of_[i] = group_layout_of_[index_of(first)];
+      continue;
+    }
+    const auto size = static_cast<std::uint32_t>(job_.communicators[i].members.size());
     const auto [ring, is_new] = rings.try_emplace(size);
     if (is_new) ring->second = &shared(logical_ring(size));
     layout_of_.push_back(ring->second);
     // Groups without calls need no plans; the largest, the world, is mostly one of them.
-    const GroupId group{static_cast<std::uint32_t>(i)};
+    const GroupId group{i};
     if (matching_.calls(group).empty()) continue;
     std::optional<bool>& of_list = exchanges[matching_.call_list(group)];
     if (!of_list)
       of_list = std::ranges::find(matching_.calls(group), CollectiveKind::kAllToAll, &workload::CollectiveCall::kind) !=
                 matching_.calls(group).end();
-    group_layout_of_[i] = group_layout(devices_[i], fabric, *of_list);
+    group_layout_of_[i] = group_layout(group, fabric, *of_list);
   }
 }
 
 // A layout is a matter of all messages among the members: worked out once for groups that lie alike.
-const GroupLayout* CollectivePlans::group_layout(std::span<const DeviceId> devices, const network::Fabric& fabric,
-                                                 bool exchanges) {
+const GroupLayout* CollectivePlans::group_layout(GroupId group, const network::Fabric& fabric, bool exchanges) {
+  const workload::Members& members = job_.communicators[index_of(group)].members;
+  if (const workload::Lattice* lattice = members.lattice();
+      repeats_.any() && lattice != nullptr && repeats_.ranks.digit(index_of(members.back())) != 0) {
+    std::vector<DeviceId> of_first;
+    for (const RankId rank : members)
+      if (repeats_.ranks.digit(index_of(rank)) == 0) of_first.push_back(placement_[index_of(rank)]);
+    std::optional<std::vector<std::uint32_t>> congruence = fabric.congruence(of_first);
+    ORRERY_ASSERT(congruence);  // nodes are alike
+    congruence->push_back(exchanges ? 1 : 0);
+    const auto [known, is_new] = layout_of_repeated_.try_emplace({lattice, std::move(*congruence)});
+    if (is_new)
+      known->second = &*group_layouts_.insert(options_.library->layout(find_devices(group), fabric, exchanges)).first;
+    return known->second;
+  }
+  const std::vector<DeviceId> devices = find_devices(group);
   const auto lay_out = [&] {
     return &*group_layouts_.insert(options_.library->layout(devices, fabric, exchanges)).first;
   };
@@ -119,8 +162,12 @@ void CollectivePlans::find_models() {
                            std::optional<TokenExchange>, std::uint32_t>;
   std::map<Model, GroupId> models;
   for (std::uint32_t i = 0; i < layout_of_.size(); ++i) {
-    const Model model{layout_of_[i], group_layout_of_[i], matching_.call_list(GroupId(i)),
-                      job_.communicators[i].exchange, differ_by_place_ ? i : 0};
+    if (const GroupId first = first_of(GroupId(i)); first != GroupId(i)) {
+      model_of_.push_back(model_of_[index_of(first)]);
+      continue;
+    }
+    const Model model{layout_of_[i], group_layout_of_[i], matching_.call_list(GroupId(i)), exchange_of(GroupId(i)),
+                      differ_by_place_ ? i : 0};
     model_of_.push_back(models.try_emplace(model, GroupId(i)).first->second);
   }
 }
@@ -130,19 +177,28 @@ const CommunicatorLayout& CollectivePlans::shared(CommunicatorLayout layout) {
   return layouts_.try_emplace(std::move(key), std::move(layout)).first->second;
 }
 
+// A library plans a call whose sizes differ as if all were the largest.
 const CollectivePlan& CollectivePlans::plan(GroupId group, std::uint32_t index) {
   const workload::CollectiveCall& call = matching_.calls(group)[index];
-  if (!call.bytes_of_member.empty()) return uneven_plan(group, index);
-  const PlanKey key{layout_of_[index_of(group)],
-                    group_layout_of_[index_of(group)],
-                    call.kind,
-                    call.bytes,
-                    call.root,
-                    job_.communicators[index_of(group)].exchange,
-                    differ_by_place_ ? index_of(group) : 0};
+  if (!call.bytes_of_member.empty() && options_.library == nullptr) return uneven_plan(group, index);
+  const PlanKey key{
+      layout_of_[index_of(group)], group_layout_of_[index_of(group)],     call.kind, call.bytes, call.root,
+      exchange_of(group),          differ_by_place_ ? index_of(group) : 0};
   const auto found = plans_.find(key);
   if (found != plans_.end()) return found->second;
   return plans_.emplace(key, make_plan(group, call)).first->second;
+}
+
+std::uint32_t CollectivePlans::plan_number(GroupId group, std::uint32_t index) {
+  const GroupId model = model_of(group);
+  Numbering& numbers = numbers_[model];
+  if (numbers.of_call.empty()) numbers.of_call.resize(matching_.calls(model).size());
+  std::uint32_t& number = numbers.of_call[index];
+  if (number == 0) {
+    const auto next = static_cast<std::uint32_t>(numbers.of_plan.size());
+    number = numbers.of_plan.try_emplace(&plan(model, index), next).first->second + 1;
+  }
+  return number - 1;
 }
 
 bool CollectivePlans::balanced_in_vain() const {
@@ -158,16 +214,14 @@ const CollectivePlan& CollectivePlans::uneven_plan(GroupId group, std::uint32_t 
   return uneven_plans_.emplace(std::pair(group, index), make_plan(group, matching_.calls(group)[index])).first->second;
 }
 
-// CollectiveCall::bytes is the largest size of a call whose sizes differ; a library plans the call as if all were of
-// that size.
+// CollectiveCall::bytes is the largest size of a call whose sizes differ.
 CollectivePlan CollectivePlans::make_plan(GroupId group, const workload::CollectiveCall& call) {
   const CommunicatorLayout& own = *layout_of_[index_of(group)];
-  const GroupPlace place{fabric_, devices(group), differ_by_place_};
-  const PlanRequest request{call.kind, call.bytes, call.root, call.bytes_of_member};
-  const std::optional<TokenExchange>& exchange = job_.communicators[index_of(group)].exchange;
+  const PlanRequest request{call.kind, call.bytes, call.root, call.bytes_of_member.span()};
   if (options_.library != nullptr)
     return plan_transfer(request, own, *group_layout_of_[index_of(group)], *options_.library,
-                         exchange ? &*exchange : nullptr);
+                         job_.communicators[index_of(group)].exchange.get());
+  const GroupPlace place{fabric_, devices(group), differ_by_place_};
   const std::vector<DimensionAlgorithm> algorithms = choose_algorithms(call.kind, options_, own, dimensions_);
   if (algorithms.front().table != nullptr)
     return plan_collective(request, shared(logical_ring(own.size())), options_, algorithms, place);
@@ -193,7 +247,7 @@ CallWay CollectivePlans::way(GroupId group, std::uint32_t index) const {
     if (!is_flat) return {name_of(algorithms), {}};
     return {name_of(choose_algorithms(call.kind, options_, logical_ring(own.size()), dimensions_)), {}};
   }
-  const std::optional<TokenExchange>& exchange = job_.communicators[index_of(group)].exchange;
+  const std::shared_ptr<const TokenExchange>& exchange = job_.communicators[index_of(group)].exchange;
   if (exchange && call.kind == CollectiveKind::kAllToAll) return {exchange->library.name, {}};
   return options_.library->way(call.kind, call.bytes, *group_layout_of_[index_of(group)]);
 }

@@ -20,6 +20,7 @@
 #include "system/plans/communicator_layout.h"
 #include "system/plans/group_library.h"
 #include "system/plans/plan.h"
+#include "system/plans/repeats.h"
 #include "workload/graph/job.h"
 #include "workload/matching/matching.h"
 
@@ -31,7 +32,9 @@ class CollectivePlans {
   CollectivePlans(const workload::Job& job, const workload::Matching& matching, const network::Fabric& fabric,
                   std::span<const DeviceId> placement, const CollectiveOptions& options);
 
-  std::span<const DeviceId> devices(GroupId group) const { return devices_[index_of(group)]; }  // by member
+  std::span<const DeviceId> devices(GroupId group) const;  // by member; stays where it is
+  // What repeats of the job as it is placed; nothing without a library.
+  const Repeats& repeats() const { return repeats_; }
   // Slot of the communicator among those of the rank; their number if it is none of them.
   std::uint32_t slot_of(RankId rank, GroupId group) const;
   // A member's part in a call.
@@ -46,6 +49,9 @@ class CollectivePlans {
   const GroupLibrary* library() const { return options_.library; }
   // The same object for calls that are planned alike; stays where it is.
   const CollectivePlan& plan(GroupId group, std::uint32_t call);
+  // Equal for calls of a communicator that have the same plan, and small. Worked out once for communicators of one
+  // model.
+  std::uint32_t plan_number(GroupId group, std::uint32_t call);
   // Names of what the call is done by; none in a group of one rank.
   CallWay way(GroupId group, std::uint32_t call) const;
   // True if DimensionOrder::kThemis was asked for and no planned call got orders of its own.
@@ -57,8 +63,12 @@ class CollectivePlans {
   using PlanKey = std::tuple<const CommunicatorLayout*, const GroupLayout*, CollectiveKind, Bytes, std::uint32_t,
                              std::optional<TokenExchange>, std::uint32_t>;
 
+  std::vector<DeviceId> find_devices(GroupId group) const;
+  // The group of digit 0 that this is like, a number of digits before; itself if it is none such.
+  GroupId first_of(GroupId group) const;
   void lay_out_all(const network::Fabric& fabric);
-  const GroupLayout* group_layout(std::span<const DeviceId> devices, const network::Fabric& fabric, bool exchanges);
+  const GroupLayout* group_layout(GroupId group, const network::Fabric& fabric, bool exchanges);
+  std::optional<TokenExchange> exchange_of(GroupId group) const;
   void find_models();
   const CommunicatorLayout& shared(CommunicatorLayout layout);
   CollectivePlan make_plan(GroupId group, const workload::CollectiveCall& call);
@@ -72,16 +82,26 @@ class CollectivePlans {
   std::vector<network::LogicalDimension> dimensions_;
   const network::Fabric& fabric_;
   const bool differ_by_place_;  // plans of groups of one layout may
-  std::vector<std::vector<DeviceId>> devices_;
+  std::span<const DeviceId> placement_;
+  const Repeats repeats_;
+  mutable std::unordered_map<std::uint32_t, std::vector<DeviceId>> devices_;  // by communicator, of those asked for
   // By sizes, dimensions, openness and positions of the members, and whether they are apart.
   std::map<LayoutKey, CommunicatorLayout> layouts_;
   std::vector<const CommunicatorLayout*> layout_of_;  // by communicator
   std::set<GroupLayout> group_layouts_;
   std::map<std::vector<std::uint32_t>, const GroupLayout*>
-      layout_of_congruent_;                          // by Fabric::congruence() and whether it exchanges
+      layout_of_congruent_;  // by Fabric::congruence() and whether it exchanges
+  // Likewise of groups of all digits, by their lattice and the congruence of their members of digit 0.
+  std::map<std::pair<const workload::Lattice*, std::vector<std::uint32_t>>, const GroupLayout*> layout_of_repeated_;
   std::vector<const GroupLayout*> group_layout_of_;  // by communicator; null without a library or without calls
   std::vector<GroupId> model_of_;                    // by communicator
   std::map<PlanKey, CollectivePlan> plans_;
+  // By model: numbers of the plans of its calls.
+  struct Numbering {
+    std::vector<std::uint32_t> of_call;  // + 1; 0: not yet known
+    std::map<const CollectivePlan*, std::uint32_t> of_plan;
+  };
+  std::unordered_map<GroupId, Numbering> numbers_;
   std::map<std::pair<GroupId, std::uint32_t>, CollectivePlan> uneven_plans_;  // calls whose sizes differ by member
 };
 

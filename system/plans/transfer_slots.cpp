@@ -8,45 +8,64 @@
 namespace orrery::system {
 namespace {
 
-// Surroundings of one transfer in the graph: the nodes before and after it, and its size.
-struct Surroundings {
-  std::vector<NodeId> before;
-  std::vector<NodeId> after;
-  Bytes bytes{0};
+// Tells which lists of transfers have the same sizes and surroundings: the nodes before and after them. Lists mostly
+// differ in their first transfer, so that hardly any are gone through.
+class ListKinds {
+ public:
+  // Both outlive it.
+  ListKinds(const workload::ExecutionGraph& graph, const std::vector<std::vector<NodeId>>& lists)
+      : graph_(graph), lists_(lists) {}
 
-  auto operator<=>(const Surroundings&) const = default;
-};
-
-std::vector<Surroundings> surroundings_of_transfers(const workload::ExecutionGraph& graph) {
-  std::vector<Surroundings> all;
-  for (const NodeId node : graph.transfers()) {
-    const auto successors = graph.successors(node);
-    Surroundings& own = all.emplace_back();
-    own.after.assign(successors.begin(), successors.end());
-    std::ranges::sort(own.after);
-    own.bytes = graph.bytes(node);
-  }
-  for (std::uint32_t i = 0; i < graph.size(); ++i)
-    for (const NodeId successor : graph.successors(NodeId(i))) {
-      const workload::NodeKind kind = graph.kind(successor);
-      if (kind == workload::NodeKind::kSend || kind == workload::NodeKind::kReceive)
-        all[graph.transfer_index(successor)].before.push_back(NodeId(i));
+  // By list: the first that is like it.
+  std::vector<std::uint32_t> find() {
+    std::map<Start, std::vector<std::uint32_t>> known;  // lists that are the first of their kind
+    std::vector<std::uint32_t> kinds;
+    for (std::uint32_t list = 0; list < lists_.size(); ++list) {
+      std::vector<std::uint32_t>& firsts = known[start_of(lists_[list])];
+      const auto like = std::ranges::find_if(firsts, [&](std::uint32_t first) { return are_alike(first, list); });
+      kinds.push_back(like == firsts.end() ? firsts.emplace_back(list) : *like);
     }
-  return all;
-}
-
-std::vector<std::uint32_t> kinds_of(const workload::ExecutionGraph& graph,
-                                    const std::vector<std::vector<NodeId>>& nodes,
-                                    const std::vector<Surroundings>& surroundings) {
-  std::map<std::vector<Surroundings>, std::uint32_t> first;
-  std::vector<std::uint32_t> kinds;
-  for (std::uint32_t slot = 0; slot < nodes.size(); ++slot) {
-    std::vector<Surroundings> of_slot;
-    for (const NodeId node : nodes[slot]) of_slot.push_back(surroundings[graph.transfer_index(node)]);
-    kinds.push_back(first.try_emplace(std::move(of_slot), slot).first->second);
+    return kinds;
   }
-  return kinds;
-}
+
+ private:
+  // Number of transfers; size of the first one, and how many nodes come after it and which is the first of these.
+  using Start = std::tuple<std::size_t, Bytes, std::size_t, NodeId>;
+
+  Start start_of(const std::vector<NodeId>& list) const {
+    if (list.empty()) return {};
+    const auto after = graph_.successors(list.front());
+    return {list.size(), graph_.bytes(list.front()), after.size(), after.empty() ? NodeId{} : after.front()};
+  }
+
+  bool are_alike(std::uint32_t first, std::uint32_t second) {
+    const std::vector<NodeId>&one = lists_[first], &other = lists_[second];
+    return std::ranges::equal(one, other, [&](NodeId a, NodeId b) {
+      return graph_.bytes(a) == graph_.bytes(b) && std::ranges::equal(graph_.successors(a), graph_.successors(b)) &&
+             before(a) == before(b);
+    });
+  }
+
+  // Nodes before a transfer, ascending.
+  const std::vector<NodeId>& before(NodeId transfer) {
+    if (before_.empty()) find_before();
+    return before_[graph_.transfer_index(transfer)];
+  }
+
+  void find_before() {
+    before_.resize(graph_.transfers().size());
+    for (std::uint32_t i = 0; i < graph_.size(); ++i)
+      for (const NodeId successor : graph_.successors(NodeId(i))) {
+        const workload::NodeKind kind = graph_.kind(successor);
+        if (kind == workload::NodeKind::kSend || kind == workload::NodeKind::kReceive)
+          before_[graph_.transfer_index(successor)].push_back(NodeId(i));
+      }
+  }
+
+  const workload::ExecutionGraph& graph_;
+  const std::vector<std::vector<NodeId>>& lists_;
+  std::vector<std::vector<NodeId>> before_;  // by transfer index; empty until somebody asks
+};
 
 }  // namespace
 
@@ -58,9 +77,8 @@ TransferSlots::TransferSlots(const workload::ExecutionGraph& graph)
     ordinals_.push_back(static_cast<std::uint32_t>(list.size()));
     list.push_back(node);
   }
-  const std::vector<Surroundings> surroundings = surroundings_of_transfers(graph);
-  send_kinds_ = kinds_of(graph, sends_, surroundings);
-  receive_kinds_ = kinds_of(graph, receives_, surroundings);
+  send_kinds_ = ListKinds(graph, sends_).find();
+  receive_kinds_ = ListKinds(graph, receives_).find();
 }
 
 }  // namespace orrery::system

@@ -28,6 +28,23 @@ TEST_CASE("events of one instant run in the order in which they were scheduled, 
   CHECK(queue.count() == 5);
 }
 
+// 8 and 24 have one place among the times that were scheduled for last, as they differ by 16.
+TEST_CASE("times that come up again and again are told apart") {
+  EventQueue queue;
+  for (const Ticks time : std::vector<Ticks>{8, 24, 8, 24, 40})
+    queue.at(time, {EventKind::kDelivery, static_cast<std::uint32_t>(time), 0});
+  std::vector<std::uint32_t> order;
+  std::vector<Ticks> times;
+  while (!queue.empty())
+    queue.proceed([&](const Event& event) {
+      if (times.empty() || times.back() != queue.now()) times.push_back(queue.now());
+      order.push_back(event.a);
+      if (queue.now() == 24 && order.size() == 3) queue.at(24, {EventKind::kDelivery, 25, 0});
+    });
+  CHECK(order == std::vector<std::uint32_t>{8, 8, 24, 24, 25, 40});
+  CHECK(times == std::vector<Ticks>{8, 24, 40});
+}
+
 TEST_CASE("the timers of a rank for one instant are one event, where the first of them stands") {
   EventQueue queue;
   Timers timers(queue);

@@ -79,8 +79,7 @@ def check_recorded_runs(program, checks):
                 refused += 1
                 continue
             exposed = per_rank(run["ranks"].get("exposed"), run["npus"])
-            modes = [[], ["--no-fold"]] if run["backend"] == "congestion_unaware" else [[]]
-            for more in modes:
+            for more in ([], ["--no-fold"]):
                 outcome = recorded.run(str(run["id"]), run, workload, [*run["cli"], "-q", *more])
                 times = finish_times(outcome)
                 got = [times[rank][0] for rank in sorted(times)]
@@ -401,6 +400,17 @@ def check_speed(program, checks):
         seconds = time.monotonic() - started
         checks.check(outcome.code == 0 and len(finish_times(outcome)) == 1024 and seconds < 2 * PATIENCE,
                      "a ring of 1,024 ranks in 64 chunks", f"{seconds} s\n{outcome.stderr}")
+        # The same where links are shared, in one chunk after another: each message is alone on its link.
+        started = time.monotonic()
+        outcome = program.run([*flags(), "--backend=congestion_aware", "--json", "-"], folder)
+        seconds = time.monotonic() - started
+        document = json.loads(outcome.stdout) if outcome.code == 0 else {}
+        checks.check(document.get("rank_classes") == 1 and document["simulation"]["folded"] and seconds < 2 * PATIENCE,
+                     "a ring of 1,024 ranks with shared links folds to one", f"{seconds} s\n{outcome.stderr}")
+        # A chunk is 1 MiB, a message 1,024 bytes: 500 ns + 1024 / (50 * 2^30 / 10^9) ns = 519.07 -> 519 ns, then 10 ns
+        # at the endpoint; before the first message 10 ns as well. A reduction takes 3 * floor(1024 / 1600) = 0 ns.
+        checks.check(set(document.get("finish_ns", [])) == {64 * (10 + 2 * 1023 * (519 + 10))},
+                     "each chunk takes 2 (n - 1) messages", outcome.stdout[:300])
         # 32 layers of a data-parallel step: backward computing, and an all-reduce of each layer's gradients behind it.
         step = []
         for layer in range(32):

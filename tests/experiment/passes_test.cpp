@@ -310,8 +310,8 @@ TEST_CASE("marks agree with the names of nodes") {
     const TrainingJob made = generate_job(training, FakeTimes());
     for (std::size_t graph = 0; graph < made.job.graphs.size(); ++graph)
       for (std::uint32_t node = 0; node < made.job.graphs[graph].size(); ++node) {
-        const std::string name(made.job.labels[graph].name(NodeId(node)));
-        const ProgramMarks& marks = made.facts.marks[graph];
+        const std::string name(made.job.labels_of(made.facts.memory[graph].first_rank).name(NodeId(node)));
+        const ProgramMarks& marks = *made.facts.marks[graph];
         const PassMark* mark = marks.pass_at(node);
         const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
         INFO(name);

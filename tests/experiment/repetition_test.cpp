@@ -98,7 +98,7 @@ void check_written_out(const TrainingJob& repeated, const TrainingJob& written) 
     CHECK(std::ranges::equal(changes, expected, [](const MemoryChange& a, const MemoryChange& b) {
       return a.number == b.number && a.at_end == b.at_end && a.bytes == b.bytes;
     }));
-    CHECK(std::ranges::equal(repeated.facts.marks[i].passes, written.facts.marks[i].passes,
+    CHECK(std::ranges::equal(repeated.facts.marks[i]->passes, written.facts.marks[i]->passes,
                              [](const PassMark& a, const PassMark& b) {
                                return a.number == b.number && a.iteration == b.iteration && a.pass == b.pass;
                              }));

@@ -64,9 +64,9 @@ void check_compute(const Job& job, const Outcome& outcome) {
 
 // What is taken is given back within the iteration, and never before.
 // The largest sum of the changes on the way.
-Bytes peak_of(const std::vector<MemoryChange>& changes) {
+Bytes peak_of(const MemoryCourse& changes) {
   std::int64_t now = 0, peak = 0;
-  for (const MemoryChange& change : changes) peak = std::max(peak, now += change.bytes);
+  for (const MemoryChange change : changes) peak = std::max(peak, now += change.bytes);
   return Bytes(peak);
 }
 
@@ -77,7 +77,7 @@ void check_memory(const TrainingJob& made, bool has_matrices = false) {
     INFO("program " << graph);
     CHECK(made.job.ranks[index_of(memory.first_rank)].graph == graph);
     std::int64_t now = 0, least = 0;
-    for (const MemoryChange& change : memory.changes) {
+    for (const MemoryChange change : memory.changes) {
       REQUIRE(change.number < made.job.graphs[graph].size());
       CHECK((change.bytes > 0) == !change.at_end);
       least = std::min(least, now += change.bytes);

@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "report/slack.h"
+#include "report/path/slack.h"
 #include "tests/system/free_network.h"
 #include "tests/system/small_jobs.h"
 

@@ -149,6 +149,25 @@ TEST_CASE("plans that are left out for their lower bounds are no faster, and pai
   CHECK(explanation.changes.front().time == time_with(explanation.changes.front().settings));
 }
 
+TEST_CASE("the text of an explanation is the same where nobody asks for its document, with fewer figures") {
+  const auto text_of = [](const JobText& job, bool has_document, bool& has_bubbles) {
+    Points points;
+    const Explanation found = explain({file_of(job, "explain_test"), {}, false, has_document}, points, kFiles);
+    has_bubbles = std::ranges::any_of(found.resources, [](const auto& one) { return one.twice.bubble.has_value(); });
+    return explanation_text(found);
+  };
+  // Pipelines with large bubbles, whose remedies are compared, and with small ones.
+  JobText many = kPipeline;
+  many.batch = 256;
+  for (const JobText& job : {kPipeline, many}) {
+    bool has_bubbles = false;
+    const std::string whole = text_of(job, true, has_bubbles);
+    CHECK(has_bubbles);
+    CHECK(text_of(job, false, has_bubbles) == whole);
+    CHECK(!has_bubbles);
+  }
+}
+
 TEST_CASE("bubbles are told with what makes them smaller, as simulated") {
   const Explanation explanation = explained(kPipeline);
   // Eight micro-batches on four stages: 3 of 11 slots, and more where stages are uneven.

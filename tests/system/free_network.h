@@ -22,9 +22,7 @@ class FreeNetwork final : public network::Network {
   Duration count_private(network::PathId, Bytes, std::uint64_t) override { return Duration::zero(); }
   void split(std::span<const network::LinkSplit>) override {}
   void settle() override {}
-  std::vector<network::LinkUsage> link_usage() const override {
-    return std::vector<network::LinkUsage>(fabric_.link_count());
-  }
+  PagedArray<network::LinkUsage> usage() const override { return PagedArray<network::LinkUsage>(fabric_.link_count()); }
 };
 
 }  // namespace orrery::test

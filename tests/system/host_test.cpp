@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "report/breakdown.h"
-#include "report/slack.h"
+#include "report/path/slack.h"
 #include "tests/system/small_jobs.h"
 
 using namespace orrery;

@@ -76,14 +76,14 @@ NodeId JobBuilder::free(std::uint32_t rank, const std::vector<NodeId>& after) { 
 
 NodeId JobBuilder::collective(std::uint32_t rank, CollectiveKind kind, Bytes bytes, GroupId group,
                               const std::vector<NodeId>& after, std::uint32_t priority) {
-  std::vector<GroupId>& slots = ranks_[rank].binding.communicators;
-  auto slot = std::ranges::find(slots, group);
-  if (slot == slots.end()) slot = slots.insert(slots.end(), group);
+  workload::IdList<GroupId>& slots = ranks_[rank].binding.communicators;
+  const auto slot = static_cast<std::uint32_t>(std::ranges::find(slots, group) - slots.begin());
+  if (slot == slots.size()) slots.push_back(group);
   workload::GraphNode node;
   node.kind = workload::NodeKind::kCollective;
   node.collective = kind;
   node.bytes = bytes;
-  node.slot = static_cast<std::uint32_t>(slot - slots.begin());
+  node.slot = slot;
   node.priority = priority;
   return add(rank, node, after);
 }
@@ -91,13 +91,13 @@ NodeId JobBuilder::collective(std::uint32_t rank, CollectiveKind kind, Bytes byt
 NodeId JobBuilder::transfer(std::uint32_t rank, workload::NodeKind kind, std::uint32_t peer, Bytes bytes,
                             const std::vector<NodeId>& after, std::int64_t tag) {
   workload::RankBinding& binding = ranks_[rank].binding;
-  auto slot = std::ranges::find(binding.peers, RankId(peer));
-  if (slot == binding.peers.end()) slot = binding.peers.insert(binding.peers.end(), RankId(peer));
+  const auto slot = static_cast<std::uint32_t>(std::ranges::find(binding.peers, RankId(peer)) - binding.peers.begin());
+  if (slot == binding.peers.size()) binding.peers.push_back(RankId(peer));
   binding.own_details().tags.push_back(tag);
   workload::GraphNode node;
   node.kind = kind;
   node.bytes = bytes;
-  node.slot = static_cast<std::uint32_t>(slot - binding.peers.begin());
+  node.slot = slot;
   return add(rank, node, after);
 }
 

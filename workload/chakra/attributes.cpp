@@ -17,15 +17,6 @@ using google::protobuf::FieldDescriptor;
 
 bool has_value(const AttributeProto& attribute) { return attribute.value_case() != AttributeProto::VALUE_NOT_SET; }
 
-bool same_value(const AttributeProto& a, const AttributeProto& b) {
-  // Equal bits count as equal, NaN included; the doc string does not matter.
-  AttributeProto left = a;
-  AttributeProto right = b;
-  left.clear_doc_string();
-  right.clear_doc_string();
-  return left.SerializeAsString() == right.SerializeAsString();
-}
-
 // The signed 64-bit value of a number, if it has one. As a double, -2^63 is the smallest, 2^63 is too large.
 template <class Value>
 std::optional<std::int64_t> as_integer(const Value& value) {
@@ -41,40 +32,26 @@ std::optional<std::int64_t> as_integer(const Value& value) {
 
 bool is_list(const FieldDescriptor& field) { return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
 
-std::optional<double> number_of(const AttributeProto& a) {
-  const FieldDescriptor* field = value_field(a);
-  if (field == nullptr || is_list(*field)) return std::nullopt;
-  return visit_value(a, *field, -1, [](const auto& value) -> std::optional<double> {
-    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) return static_cast<double>(value);
-    return std::nullopt;
-  });
-}
-
 // Nothing when it is no list of bools or integers that are 0 or 1.
-std::optional<std::vector<bool>> flags_of(const AttributeProto& a) {
-  const FieldDescriptor* field = value_field(a);
-  if (field == nullptr || !is_list(*field)) return std::nullopt;
-  const auto& list = a.GetReflection()->GetMessage(a, field);
-  const FieldDescriptor& values = *list.GetDescriptor()->field(0);
+std::optional<std::vector<bool>> flags_of(const AttributeView& a) {
+  const std::optional<std::vector<std::int64_t>> integers = integers_of(a);
+  if (!integers) return std::nullopt;
   std::vector<bool> flags;
-  for (int i = 0; i < list.GetReflection()->FieldSize(list, &values); ++i) {
-    const auto flag = visit_value(list, values, i, [](const auto& value) -> std::optional<std::int64_t> {
-      if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>) return as_integer(value);
-      return std::nullopt;
-    });
+  for (const std::int64_t flag : *integers) {
     if (flag != 0 && flag != 1) return std::nullopt;
     flags.push_back(flag == 1);
   }
   return flags;
 }
 
+bool is_text(const AttributeView& a) { return a.field == AttributeProto::kStringVal; }
+
 // "string \"12\"", "double 0.5", "int64_list": what an error says was found.
-std::string found(const AttributeProto& a) {
+std::string found(const AttributeView& a) {
   const std::string kind(kind_of(a));
-  if (a.value_case() == AttributeProto::kStringVal)
-    return fmt::format("{} \"{}\"", kind, printable(a.string_val(), 40));
-  if (a.value_case() == AttributeProto::kUint64Val) return fmt::format("{} {}", kind, a.uint64_val());
-  if (a.value_case() == AttributeProto::kFixed64Val) return fmt::format("{} {}", kind, a.fixed64_val());
+  if (is_text(a)) return fmt::format("{} \"{}\"", kind, printable(a.bytes, 40));
+  if (a.field == AttributeProto::kUint64Val || a.field == AttributeProto::kFixed64Val)
+    return fmt::format("{} {}", kind, a.number);
   if (const auto integer = integer_of(a)) return fmt::format("{} {}", kind, *integer);
   if (const auto number = number_of(a)) return fmt::format("{} {}", kind, *number);
   return "a " + kind;
@@ -108,10 +85,12 @@ std::string describe(const chakra::Node& node) {
   return fmt::format("node {} \"{}\"", node.id(), printable(node.name()));
 }
 
-const AttributeProto* ChakraAttributes::find(std::string_view name) const {
-  const AttributeProto* first = nullptr;
-  for (const AttributeProto& attribute : node_.attr()) {
-    if (attribute.name() != name || !has_value(attribute)) continue;
+std::string describe(const NodeView& node) { return fmt::format("node {} \"{}\"", node.id, printable(node.name)); }
+
+const AttributeView* ChakraAttributes::find(std::string_view name) const {
+  const AttributeView* first = nullptr;
+  for (const AttributeView& attribute : node_->attributes) {
+    if (attribute.name != name || !attribute.has_value()) continue;
     if (first == nullptr) {
       first = &attribute;
     } else if (!same_value(*first, attribute)) {
@@ -123,26 +102,26 @@ const AttributeProto* ChakraAttributes::find(std::string_view name) const {
 
 template <class Convert>
 auto ChakraAttributes::read(std::string_view name, std::string_view expected, Convert convert) const
-    -> decltype(convert(std::declval<const AttributeProto&>())) {
-  const AttributeProto* attribute = find(name);
+    -> decltype(convert(std::declval<const AttributeView&>())) {
+  const AttributeView* attribute = find(name);
   if (attribute == nullptr) return std::nullopt;
   if (auto value = convert(*attribute)) return value;
   fail(name, found(*attribute), expected);
 }
 
 std::optional<std::int64_t> ChakraAttributes::integer(std::string_view name) const {
-  return read(name, "an integer of at most 64 signed bits", integer_of);
+  return read(name, "an integer of at most 64 signed bits", [](const AttributeView& a) { return integer_of(a); });
 }
 
 std::optional<double> ChakraAttributes::number(std::string_view name) const {
-  return read(name, "a finite number", [](const AttributeProto& a) {
+  return read(name, "a finite number", [](const AttributeView& a) {
     const auto value = number_of(a);
     return value && std::isfinite(*value) ? value : std::nullopt;
   });
 }
 
 std::optional<bool> ChakraAttributes::flag(std::string_view name) const {
-  return read(name, "a bool, 0 or 1", [](const AttributeProto& a) {
+  return read(name, "a bool, 0 or 1", [](const AttributeView& a) {
     const auto value = integer_of(a);
     return value == 0 || value == 1 ? std::optional(value == 1) : std::nullopt;
   });
@@ -153,22 +132,20 @@ std::optional<std::vector<bool>> ChakraAttributes::flags(std::string_view name) 
 }
 
 std::optional<std::string_view> ChakraAttributes::text(std::string_view name) const {
-  return read(name, "a string", [](const AttributeProto& a) {
-    const bool is_text = a.value_case() == AttributeProto::kStringVal;
-    return is_text ? std::optional<std::string_view>(a.string_val()) : std::nullopt;
-  });
+  return read(name, "a string",
+              [](const AttributeView& a) { return is_text(a) ? std::optional(a.bytes) : std::nullopt; });
 }
 
 std::optional<std::string> ChakraAttributes::label(std::string_view name) const {
-  return read(name, "a string or an integer", [](const AttributeProto& a) -> std::optional<std::string> {
-    if (a.value_case() == AttributeProto::kStringVal) return a.string_val();
+  return read(name, "a string or an integer", [](const AttributeView& a) -> std::optional<std::string> {
+    if (is_text(a)) return std::string(a.bytes);
     const auto value = integer_of(a);
     return value ? std::optional(std::to_string(*value)) : std::nullopt;
   });
 }
 
 void ChakraAttributes::fail(std::string_view name, const std::string& what, std::string_view expected) const {
-  throw InputError({file_}, fmt::format("{}: attribute {} is {}, expected {}", describe(node_), name, what, expected));
+  throw InputError({file_}, fmt::format("{}: attribute {} is {}, expected {}", describe(*node_), name, what, expected));
 }
 
 }  // namespace orrery::workload

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,16 +16,22 @@
 
 #include "core/assert.h"
 #include "workload/chakra/chakra.pb.h"
+#include "workload/chakra/node_view.h"
 
 namespace orrery::workload {
 
 // A view of one node's attributes: `file` and `node` must outlive it.
 class ChakraAttributes {
  public:
-  ChakraAttributes(const std::string& file, const chakra::Node& node) : file_(file), node_(node) {}
+  ChakraAttributes(const std::string& file, const NodeView& node) : file_(file), node_(&node) {}
+  // Of a message, whose bytes it keeps.
+  ChakraAttributes(const std::string& file, const chakra::Node& node)
+      : file_(file), own_(std::make_shared<NodeBytes>()), node_(&own_->view()) {
+    own_->assign(node);
+  }
 
   // nullptr when absent or without a value. An attribute given twice with different values is an error.
-  const chakra::AttributeProto* find(std::string_view name) const;
+  const AttributeView* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
   // Any integer kind, a bool as 0 or 1, a float or double with an integral value. Beyond 64 signed bits is an error.
@@ -35,7 +42,7 @@ class ChakraAttributes {
   std::optional<bool> flag(std::string_view name) const;
   // A list of bools, or of integers that are 0 or 1.
   std::optional<std::vector<bool>> flags(std::string_view name) const;
-  // A string. Valid as long as the node.
+  // A string. Valid as long as the node, or as this if it keeps the bytes.
   std::optional<std::string_view> text(std::string_view name) const;
   // A string as it is, or an integer in decimal: communicator groups are named either way.
   std::optional<std::string> label(std::string_view name) const;
@@ -44,11 +51,12 @@ class ChakraAttributes {
   // Value that `convert` makes of the attribute; an error if it makes nothing.
   template <class Convert>
   auto read(std::string_view name, std::string_view expected, Convert convert) const
-      -> decltype(convert(std::declval<const chakra::AttributeProto&>()));
+      -> decltype(convert(std::declval<const AttributeView&>()));
   [[noreturn]] void fail(std::string_view name, const std::string& found, std::string_view expected) const;
 
   const std::string& file_;
-  const chakra::Node& node_;
+  std::shared_ptr<NodeBytes> own_;  // null: others keep them
+  const NodeView* node_;
 };
 
 // The attribute of a trace's metadata that says how many ranks the job has. Orrery writes it; Chakra itself has none.
@@ -99,5 +107,6 @@ std::string_view kind_of(const chakra::AttributeProto& attribute);
 
 // "node 12 "aten::mm"": how messages name a node.
 std::string describe(const chakra::Node& node);
+std::string describe(const NodeView& node);
 
 }  // namespace orrery::workload

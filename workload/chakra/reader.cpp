@@ -24,6 +24,7 @@ class BinaryReader {
 
   void run(ChakraVisitor& visitor) {
     refuse_old_schemas();
+    of_views_ = dynamic_cast<NodeViewVisitor*>(&visitor);
     while (!rest_.empty()) {
       const ChakraPosition position = position_;
       const std::string_view message = next_frame();
@@ -80,6 +81,10 @@ class BinaryReader {
   }
 
   void read_node(std::string_view message, ChakraPosition position, ChakraVisitor& visitor) {
+    if (of_views_ != nullptr && scan_node(message, Scan::kStrict, view_)) {
+      ++nodes_;
+      return of_views_->view(view_, position);
+    }
     if (message.empty()) refuse_padding(position);
     if (is_stray_metadata(message))
       fail(position, "a second metadata frame among the nodes",
@@ -136,6 +141,8 @@ class BinaryReader {
   std::uint64_t nodes_ = 0;
   chakra::GlobalMetadata metadata_;
   chakra::Node node_;
+  NodeViewVisitor* of_views_ = nullptr;  // the visitor, if it takes views
+  NodeView view_;
 };
 
 void read_unpacked(const std::string& file, std::string_view bytes, bool was_gzipped, ChakraVisitor& visitor) {

@@ -55,22 +55,6 @@ std::vector<Expected> fields_of(const Descriptor& message) {
   return fields;
 }
 
-// True if a varint keeps its value in the field's type. A negative int32 is written as a 64-bit varint.
-bool fits(FieldDescriptor::Type type, std::uint64_t value) {
-  switch (type) {
-    case FieldDescriptor::TYPE_INT32:
-    case FieldDescriptor::TYPE_ENUM:
-      return std::in_range<std::int32_t>(static_cast<std::int64_t>(value));
-    case FieldDescriptor::TYPE_UINT32:
-    case FieldDescriptor::TYPE_SINT32:
-      return value <= std::numeric_limits<std::uint32_t>::max();
-    case FieldDescriptor::TYPE_BOOL:
-      return value <= 1;
-    default:
-      return true;
-  }
-}
-
 class Checker {
  public:
   explicit Checker(std::string_view whole) : whole_(whole) {}
@@ -117,7 +101,7 @@ class Checker {
   }
 
   bool check_range(const Expected& expected, std::uint64_t value, std::string_view at) {
-    return fits(expected.type, value) || fail(at, expected, "is a number out of the range of its type");
+    return fits_in(expected.type, value) || fail(at, expected, "is a number out of the range of its type");
   }
 
   bool fail(std::string_view at, const Expected& expected, std::string_view what) {
@@ -193,6 +177,26 @@ std::optional<WireProblem> check_node(std::string_view message) {
 std::optional<WireProblem> check_metadata(std::string_view message) {
   static const std::vector<Expected> fields = fields_of(*chakra::GlobalMetadata::descriptor());
   return problem_of(fields, message);
+}
+
+std::optional<WireProblem> check_attribute(std::string_view message) {
+  static const std::vector<Expected> fields = fields_of(*chakra::AttributeProto::descriptor());
+  return problem_of(fields, message);
+}
+
+bool fits_in(FieldDescriptor::Type type, std::uint64_t value) {
+  switch (type) {
+    case FieldDescriptor::TYPE_INT32:
+    case FieldDescriptor::TYPE_ENUM:
+      return std::in_range<std::int32_t>(static_cast<std::int64_t>(value));
+    case FieldDescriptor::TYPE_UINT32:
+    case FieldDescriptor::TYPE_SINT32:
+      return value <= std::numeric_limits<std::uint32_t>::max();
+    case FieldDescriptor::TYPE_BOOL:
+      return value <= 1;
+    default:
+      return true;
+  }
 }
 
 bool has_metadata_shape(std::string_view message) {

@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include <google/protobuf/descriptor.h>
+
 namespace orrery::workload {
 
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
@@ -62,6 +64,9 @@ struct WireProblem {
 // Check of a message against schema 0.0.4, field by field. Unknown fields are fine.
 std::optional<WireProblem> check_node(std::string_view message);
 std::optional<WireProblem> check_metadata(std::string_view message);
+std::optional<WireProblem> check_attribute(std::string_view message);
+// True if a varint keeps its value in a field of this type. A negative int32 is written as a 64-bit varint.
+bool fits_in(google::protobuf::FieldDescriptor::Type type, std::uint64_t value);
 
 // True if every field is length-delimited and numbered 1 or 2, as in GlobalMetadata (and in the empty message).
 bool has_metadata_shape(std::string_view message);

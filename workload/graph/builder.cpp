@@ -2,9 +2,12 @@
 #include "workload/graph/builder.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <memory>
 #include <queue>
 #include <tuple>
+#include <unordered_map>
 
 #include "core/assert.h"
 #include "core/hash.h"
@@ -20,6 +23,27 @@ std::vector<Value> column_of(std::span<const GraphNode> nodes, Field field) {
   column.reserve(nodes.size());
   for (const GraphNode& node : nodes) column.push_back(field(node));
   return column;
+}
+
+// Sorts by `before`, then by `after`. Mostly they come by `after`, so that those of one node need no sorting.
+void sort_edges(std::size_t nodes, std::vector<Edge>& edges) {
+  if (std::ranges::is_sorted(edges)) return;
+  std::vector<std::uint32_t> place(nodes + 1, 0);
+  for (const Edge& edge : edges) ++place[index_of(edge.before) + 1];
+  for (std::size_t node = 0; node < nodes; ++node) place[node + 1] += place[node];
+  std::vector<Edge> sorted(edges.size());
+  for (const Edge& edge : edges) sorted[place[index_of(edge.before)]++] = edge;
+  edges.swap(sorted);
+  if (std::ranges::is_sorted(edges)) return;
+  std::ranges::sort(edges);
+}
+
+// True if every node waits for nodes before it only: then their own order is a topological one.
+bool goes_forward(std::span<const std::uint32_t> successor_offsets, std::span<const NodeId> successors) {
+  for (std::uint32_t node = 0; node + 1 < successor_offsets.size(); ++node)
+    for (std::uint32_t edge = successor_offsets[node]; edge < successor_offsets[node + 1]; ++edge)
+      if (index_of(successors[edge]) <= node) return false;
+  return true;
 }
 
 }  // namespace
@@ -40,9 +64,11 @@ void GraphBuilder::reserve(std::size_t nodes, std::size_t edges) {
   edges_.reserve(edges);
 }
 
-NodeId GraphBuilder::add(const GraphNode& node) {
+NodeId GraphBuilder::add(const GraphNode& node, std::uint32_t source) {
   check(node);
+  if (source != 0) sources_.resize(nodes_.size());
   nodes_.push_back(node);
+  if (source != 0) sources_.push_back(source);
   return NodeId(static_cast<std::uint32_t>(nodes_.size() - 1));
 }
 
@@ -65,94 +91,99 @@ void GraphBuilder::check(const GraphNode& node) const {
 }
 
 ExecutionGraph GraphBuilder::build() && {
-  ExecutionGraph graph;
-  store_columns(graph);
-  store_edges(graph);
-  graph.order_ = canonical_order(graph.successor_offsets_, graph.successors_, graph.predecessor_counts_);
-  ORRERY_ASSERT(graph.order_.size() == nodes_.size());
-  store_communication(graph);
-  store_repetitions(graph);
-  store_host(graph);
+  auto form = std::make_shared<Form>();
+  store_columns(*form);
+  store_edges(*form);
+  form->order = canonical_order(form->successor_offsets, form->successors, form->predecessor_counts);
+  ORRERY_ASSERT(form->order.size() == nodes_.size());
+  store_communication(*form);
+  store_repetitions(*form);
+  store_synchronisations(*form);
 
+  ExecutionGraph graph;
   ContentDigest digest;
-  std::apply([&](const auto&... column) { (digest.add_column(column), ...); }, graph.content());
-  graph.hash_ = digest.value();
+  std::apply([&](const auto&... column) { (digest.add_column(column), ...); }, form->content());
+  graph.form_hash_ = digest.value();
+  graph.form_ = std::move(form);
+  graph.numbering_ = std::make_shared<const ExecutionGraph::Numbering>(number_amounts());
+  auto amounts = std::make_shared<ExecutionGraph::Amounts>();
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i)
+    ExecutionGraph::store_amounts(*amounts, graph.amount_number(NodeId(i)), graph.amount_numbers(), nodes_[i]);
+  graph.derive_host(*amounts, nullptr);
+  graph.hash_ = hash_of({graph.form_hash_, graph.content_hash_of(*amounts)});
+  graph.amounts_ = std::move(amounts);
   return graph;
 }
 
-void GraphBuilder::store_columns(ExecutionGraph& graph) const {
-  graph.kinds_.reserve(nodes_.size());
-  graph.bytes_.reserve(nodes_.size());
+void GraphBuilder::store_columns(Form& form) const {
+  form.kinds.reserve(nodes_.size());
   for (const GraphNode& node : nodes_) {
-    graph.kinds_.push_back(node.kind);
-    graph.bytes_.push_back(node.bytes);
-    graph.stream_count_ = std::max(graph.stream_count_, node.stream + 1);
+    form.kinds.push_back(node.kind);
+    form.stream_count = std::max(form.stream_count, node.stream + 1);
   }
-  graph.durations_ =
-      column_of<Duration>(nodes_, [](const GraphNode& n) { return n.duration.value_or(Duration::zero()); });
-  graph.flops_ = column_of<Flops>(nodes_, [](const GraphNode& n) { return n.flops; });
-  graph.priorities_ = column_of<std::uint32_t>(nodes_, [](const GraphNode& n) { return n.priority; });
-  graph.streams_ = column_of<std::uint32_t>(nodes_, [](const GraphNode& n) { return n.stream; });
-  graph.processor_bounds_ = column_of<std::uint32_t>(
-      nodes_, [](const GraphNode& n) { return n.processor_bound ? 1 + *n.processor_bound : 0U; });
+  form.priorities = column_of<std::uint32_t>(nodes_, [](const GraphNode& n) { return n.priority; });
+  form.streams = column_of<std::uint32_t>(nodes_, [](const GraphNode& n) { return n.stream; });
 }
 
-void GraphBuilder::store_edges(ExecutionGraph& graph) {
-  if (!std::ranges::is_sorted(edges_)) std::ranges::sort(edges_);
-  edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
+void GraphBuilder::store_edges(Form& form) {
   ORRERY_ASSERT(edges_.size() < UINT32_MAX);
-
   for (const Edge& edge : edges_) {
     ORRERY_ASSERT(edge.before != edge.after);
     ORRERY_ASSERT(index_of(edge.before) < nodes_.size() && index_of(edge.after) < nodes_.size());
   }
+  sort_edges(nodes_.size(), edges_);
+  edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
   SuccessorLists lists(nodes_.size(), edges_);
-  graph.successor_offsets_ = std::move(lists.offsets);
-  graph.successors_ = std::move(lists.successors);
-  graph.predecessor_counts_ = std::move(lists.predecessor_counts);
+  form.successor_offsets = std::move(lists.offsets);
+  form.successors = std::move(lists.successors);
+  form.predecessor_counts = std::move(lists.predecessor_counts);
 }
 
-void GraphBuilder::store_communication(ExecutionGraph& graph) const {
+void GraphBuilder::store_communication(Form& form) const {
   std::uint32_t communicators = 0;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     const GraphNode& node = nodes_[i];
     if (!is_communication(node.kind)) continue;
-    if (graph.ordinals_.empty()) graph.ordinals_.assign(nodes_.size(), 0);
+    if (form.ordinals.empty()) form.ordinals.assign(nodes_.size(), 0);
     if (node.kind == NodeKind::kCollective) {
-      graph.ordinals_[i] = static_cast<std::uint32_t>(graph.collective_nodes_.size());
-      graph.collective_nodes_.push_back(NodeId(i));
-      graph.collective_kinds_.push_back(node.collective);
-      graph.collective_slots_.push_back(node.slot);
+      form.ordinals[i] = static_cast<std::uint32_t>(form.collective_nodes.size());
+      form.collective_nodes.push_back(NodeId(i));
+      form.collective_kinds.push_back(node.collective);
+      form.collective_slots.push_back(node.slot);
       communicators = std::max(communicators, node.slot + 1);
     } else {
-      graph.ordinals_[i] = static_cast<std::uint32_t>(graph.transfer_nodes_.size());
-      graph.transfer_nodes_.push_back(NodeId(i));
-      graph.peer_slots_.push_back(node.slot);
-      graph.peer_slot_count_ = std::max(graph.peer_slot_count_, node.slot + 1);
+      form.ordinals[i] = static_cast<std::uint32_t>(form.transfer_nodes.size());
+      form.transfer_nodes.push_back(NodeId(i));
+      form.peer_slots.push_back(node.slot);
+      form.peer_slot_count = std::max(form.peer_slot_count, node.slot + 1);
     }
   }
+  count_calls(form, communicators);
+}
 
+void GraphBuilder::count_calls(Form& form, std::uint32_t communicators) const {
   std::vector<std::vector<NodeId>> calls(communicators);
-  graph.call_indices_.assign(graph.collective_nodes_.size(), 0);
-  for (const NodeId node : graph.order_) {
-    if (graph.kind(node) != NodeKind::kCollective) continue;
-    std::vector<NodeId>& of_slot = calls[graph.communicator_slot(node)];
-    graph.call_indices_[graph.collective_index(node)] = static_cast<std::uint32_t>(of_slot.size());
+  form.call_indices.assign(form.collective_nodes.size(), 0);
+  for (const NodeId node : form.order) {
+    if (form.kinds[index_of(node)] != NodeKind::kCollective) continue;
+    const std::uint32_t collective = form.ordinals[index_of(node)];
+    std::vector<NodeId>& of_slot = calls[form.collective_slots[collective]];
+    form.call_indices[collective] = static_cast<std::uint32_t>(of_slot.size());
     of_slot.push_back(node);
   }
   for (const std::uint32_t slot : slots_by_node_) {
     std::ranges::sort(calls[slot]);
     for (std::uint32_t call = 0; call < calls[slot].size(); ++call)
-      graph.call_indices_[graph.collective_index(calls[slot][call])] = call;
+      form.call_indices[form.ordinals[index_of(calls[slot][call])]] = call;
   }
   for (const std::vector<NodeId>& of_slot : calls) {
-    graph.calls_.insert(graph.calls_.end(), of_slot.begin(), of_slot.end());
-    graph.call_offsets_.push_back(static_cast<std::uint32_t>(graph.calls_.size()));
+    form.calls.insert(form.calls.end(), of_slot.begin(), of_slot.end());
+    form.call_offsets.push_back(static_cast<std::uint32_t>(form.calls.size()));
   }
 }
 
 // In a stretch, only nodes without predecessors inside may wait for nodes outside, and all of them for the same.
-void GraphBuilder::check(const ExecutionGraph& graph, const Stretch& stretch) const {
+void GraphBuilder::check(const Form& form, const Stretch& stretch) const {
   std::vector<std::vector<NodeId>> before(stretch.count);
   std::vector<bool> waits_inside(stretch.count);
   for (const Edge& edge : edges_) {
@@ -165,7 +196,7 @@ void GraphBuilder::check(const ExecutionGraph& graph, const Stretch& stretch) co
   }
   const std::vector<NodeId>* first = nullptr;
   for (std::uint32_t offset = 0; offset < stretch.count; ++offset) {
-    const NodeKind kind = graph.kind(NodeId(index_of(stretch.first) + offset));
+    const NodeKind kind = form.kinds[index_of(stretch.first) + offset];
     ORRERY_ASSERT(kind == NodeKind::kNoOp || kind == NodeKind::kCompute || kind == NodeKind::kCollective);
     ORRERY_ASSERT(before[offset].empty() || !waits_inside[offset]);
     if (waits_inside[offset]) continue;
@@ -174,59 +205,102 @@ void GraphBuilder::check(const ExecutionGraph& graph, const Stretch& stretch) co
   }
 }
 
-void GraphBuilder::store_repetitions(ExecutionGraph& graph) {
+void GraphBuilder::store_repetitions(Form& form) {
   if (stretches_.empty()) return;
-  for (const Stretch& stretch : stretches_) check(graph, stretch);
+  for (const Stretch& stretch : stretches_) check(form, stretch);
   std::uint32_t number = 0;
   for (const GraphNode& node : nodes_) {
-    graph.numbers_.push_back(number);
+    form.numbers.push_back(number);
     const auto& repetition = node.repetition;
-    graph.repetitions_.push_back(repetition ? 1 + 2 * repetition->stretch + (repetition->is_rest ? 1 : 0) : 0);
+    form.repetitions.push_back(repetition ? 1 + 2 * repetition->stretch + (repetition->is_rest ? 1 : 0) : 0);
     const bool is_stretch = repetition && !repetition->is_rest;
     number += is_stretch ? stretches_[repetition->stretch].count : repetition ? 0 : 1;
   }
-  graph.stretches_ = std::move(stretches_);
+  form.stretches = std::move(stretches_);
 }
 
-// Time that the host is busy since its last synchronisation, once it has gone on behind the node.
-Duration GraphBuilder::host_after(const ExecutionGraph& graph, const GraphNode& node, Duration before) const {
-  if (!node.repetition) return node.host.synchronises ? Duration::zero() : saturating_add(before, node.host.launches);
-  if (node.repetition->is_rest) return before;
-  const Stretch& stretch = graph.stretches_[node.repetition->stretch];
-  for (std::uint32_t offset = 0; offset < stretch.count; ++offset)
-    before = host_after(graph, nodes_[index_of(stretch.first) + offset], before);
-  return before;
-}
-
-void GraphBuilder::store_host(ExecutionGraph& graph) const {
-  graph.host_launches_ = column_of<Duration>(nodes_, [](const GraphNode& n) { return n.host.launches; });
-  if (graph.host_launches_.empty()) return;
-  graph.host_spans_ = column_of<Duration>(nodes_, [](const GraphNode& n) { return n.host.span; });
+// Where the host takes no time, nothing waits for it.
+void GraphBuilder::store_synchronisations(Form& form) const {
+  const auto has_launches = [](const GraphNode& node) { return node.host.launches > Duration::zero(); };
+  if (std::ranges::none_of(nodes_, has_launches)) return;
   const auto synchronises = [&](const GraphNode& node) {
     if (!node.repetition || node.repetition->is_rest) return node.host.synchronises;
-    const Stretch& stretch = graph.stretches_[node.repetition->stretch];
+    const Stretch& stretch = form.stretches[node.repetition->stretch];
     return std::ranges::any_of(std::span(nodes_).subspan(index_of(stretch.first), stretch.count),
                                [](const GraphNode& one) { return one.host.synchronises; });
   };
-  bool has_computed = false;
-  Duration before{};
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    const GraphNode& node = nodes_[i];
-    graph.host_before_.push_back(before);
-    if (!has_computed && node.host.span > Duration::zero()) {
-      has_computed = true;
-      graph.initial_synchronisations_ = static_cast<std::uint32_t>(graph.synchronisations_.size());
-      graph.host_ahead_ =
-          std::max(Duration::zero(), saturating_add(before, node.host.span) - node.duration.value_or(Duration::zero()));
-    }
-    if (synchronises(node)) graph.synchronisations_.push_back(NodeId(i));
-    before = host_after(graph, node, before);
+    form.is_synchronisation.push_back(nodes_[i].host.synchronises);
+    if (synchronises(nodes_[i])) form.synchronisations.push_back(NodeId(i));
   }
+}
+
+namespace {
+
+// Key of an amount number.
+using SourcedAmounts = std::array<std::uint64_t, 8>;
+
+SourcedAmounts sourced_amounts(const GraphNode& node, std::uint32_t source) {
+  const auto number = [](const auto& amount) { return static_cast<std::uint64_t>(amount.count()); };
+  return {source,
+          static_cast<std::uint64_t>(node.kind),
+          number(node.duration.value_or(Duration::zero())),
+          number(node.flops),
+          number(node.bytes),
+          number(node.host.launches),
+          number(node.host.span),
+          node.processor_bound ? 1 + *node.processor_bound : 0U};
+}
+
+struct HashOfAmounts {
+  std::size_t operator()(const SourcedAmounts& amounts) const {
+    std::uint64_t hash = 0;
+    for (const std::uint64_t amount : amounts) hash = mixed(hash ^ amount);
+    return hash;
+  }
+};
+
+}  // namespace
+
+// Measured durations hardly ever come twice: where most amounts are new and nothing is said of their sources, every
+// node has a number of its own.
+ExecutionGraph::Numbering GraphBuilder::number_amounts() const {
+  constexpr std::size_t kFew = 4096;
+  ExecutionGraph::Numbering numbering;
+  std::unordered_map<SourcedAmounts, std::uint32_t, HashOfAmounts> known;
+  numbering.of.reserve(nodes_.size());
+  // Gives up when more than half are new: of all nodes, or of those so far once they are many.
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    const auto count = static_cast<std::uint32_t>(known.size());
+    const std::uint32_t source = i < sources_.size() ? sources_[i] : 0;
+    const std::uint32_t number = known.try_emplace(sourced_amounts(nodes_[i], source), count).first->second;
+    numbering.of.push_back(number);
+    if (number == count) {
+      numbering.first_nodes.push_back(NodeId(i));
+      numbering.uses.push_back(0);
+      numbering.weights.push_back(0);
+    }
+    ++numbering.uses[number];
+    numbering.weights[number] += mixed(i);
+    if (sources_.empty() && known.size() * 2 > (known.size() < kFew ? nodes_.size() : i)) {
+      numbering = {};
+      numbering.count = static_cast<std::uint32_t>(nodes_.size());
+      return numbering;
+    }
+  }
+  numbering.count = static_cast<std::uint32_t>(known.size());
+  return numbering;
 }
 
 std::vector<NodeId> canonical_order(std::span<const std::uint32_t> successor_offsets,
                                     std::span<const NodeId> successors,
                                     std::span<const std::uint32_t> predecessor_counts) {
+  if (goes_forward(successor_offsets, successors)) {
+    std::vector<NodeId> order;
+    order.reserve(predecessor_counts.size());
+    for (std::uint32_t i = 0; i < predecessor_counts.size(); ++i) order.push_back(NodeId(i));
+    return order;
+  }
   std::vector<std::uint32_t> waiting(predecessor_counts.begin(), predecessor_counts.end());
   std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;
   for (std::uint32_t i = 0; i < waiting.size(); ++i)

@@ -38,8 +38,9 @@ struct SuccessorLists {
 class GraphBuilder {
  public:
   void reserve(std::size_t nodes, std::size_t edges);
-  // Nodes get the NodeIds 0, 1, ... in the order of these calls.
-  NodeId add(const GraphNode& node);
+  // Nodes get the NodeIds 0, 1, ... in the order of these calls. Those of different sources have different amount
+  // numbers (ExecutionGraph::amount_number), even if their amounts are equal.
+  NodeId add(const GraphNode& node, std::uint32_t source = 0);
   // Both nodes may still be to come. A repeated edge counts once; an edge from a node to itself is a bug.
   void depend(NodeId after, NodeId before) { edges_.push_back({before, after}); }
   // Adds a stretch for GraphNode::repetition to refer to; stretches get the numbers 0, 1, ... A stretch is added before
@@ -54,15 +55,19 @@ class GraphBuilder {
 
  private:
   void check(const GraphNode& node) const;
-  void check(const ExecutionGraph& graph, const Stretch& stretch) const;
-  void store_edges(ExecutionGraph& graph);
-  void store_columns(ExecutionGraph& graph) const;
-  void store_communication(ExecutionGraph& graph) const;
-  void store_repetitions(ExecutionGraph& graph);
-  void store_host(ExecutionGraph& graph) const;
-  Duration host_after(const ExecutionGraph& graph, const GraphNode& node, Duration before) const;
+  using Form = ExecutionGraph::Form;
+
+  void check(const Form& form, const Stretch& stretch) const;
+  void store_edges(Form& form);
+  void store_columns(Form& form) const;
+  void store_communication(Form& form) const;
+  void count_calls(Form& form, std::uint32_t communicators) const;
+  void store_repetitions(Form& form);
+  void store_synchronisations(Form& form) const;
+  ExecutionGraph::Numbering number_amounts() const;
 
   std::vector<GraphNode> nodes_;
+  std::vector<std::uint32_t> sources_;  // by node; of those at the end that are not here, 0
   std::vector<Edge> edges_;
   std::vector<std::uint32_t> slots_by_node_;
   std::vector<Stretch> stretches_;

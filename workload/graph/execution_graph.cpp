@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/assert.h"
+#include "core/hash.h"
 
 namespace orrery::workload {
 namespace {
@@ -12,6 +13,26 @@ namespace {
 template <class Element>
 std::size_t bytes_of(const std::vector<Element>& column) {
   return column.capacity() * sizeof(Element);
+}
+
+std::size_t bytes_of(const std::vector<bool>& column) { return column.capacity() / 8; }
+
+template <class... Columns>
+std::size_t bytes_of(const std::tuple<Columns...>& columns) {
+  return std::apply([](const auto&... column) { return (std::size_t{0} + ... + bytes_of(column)); }, columns);
+}
+
+// Stores one value of a column of `numbers`, which stays empty as long as all are zero.
+template <class Value>
+void store(std::vector<Value>& column, std::uint32_t number, std::uint32_t numbers, Value value) {
+  if (column.empty() && value == Value{}) return;
+  column.resize(numbers);
+  column[number] = value;
+}
+
+template <class Value>
+void drop_if_zero(std::vector<Value>& column) {
+  if (std::ranges::all_of(column, [](const Value& value) { return value == Value{}; })) column.clear();
 }
 
 }  // namespace
@@ -25,41 +46,24 @@ std::string_view name_of(NodeKind kind) {
 
 bool is_on_device(NodeKind kind) { return kind != NodeKind::kNoOp && kind != NodeKind::kHostCompute; }
 
-std::optional<Duration> ExecutionGraph::duration(NodeId node) const {
-  if (durations_.empty() || durations_[index_of(node)] == Duration::zero()) return std::nullopt;
-  return durations_[index_of(node)];
-}
-
-std::span<const NodeId> ExecutionGraph::successors(NodeId node) const {
-  const std::uint32_t begin = successor_offsets_[index_of(node)];
-  return std::span(successors_).subspan(begin, successor_offsets_[index_of(node) + 1] - begin);
-}
-
 std::span<const NodeId> ExecutionGraph::calls(std::uint32_t slot) const {
-  return std::span(calls_).subspan(call_offsets_[slot], call_offsets_[slot + 1] - call_offsets_[slot]);
+  return std::span(form_->calls)
+      .subspan(form_->call_offsets[slot], form_->call_offsets[slot + 1] - form_->call_offsets[slot]);
 }
 
 std::uint32_t ExecutionGraph::collective_index(NodeId node) const {
   ORRERY_ASSERT(kind(node) == NodeKind::kCollective);
-  return ordinals_[index_of(node)];
+  return form_->ordinals[index_of(node)];
 }
 
 std::uint32_t ExecutionGraph::transfer_index(NodeId node) const {
   ORRERY_ASSERT(is_transfer(kind(node)));
-  return ordinals_[index_of(node)];
+  return form_->ordinals[index_of(node)];
 }
 
-std::optional<Repetition> ExecutionGraph::repetition(NodeId node) const {
-  if (repetitions_.empty() || repetitions_[index_of(node)] == 0) return std::nullopt;
-  const std::uint32_t coded = repetitions_[index_of(node)] - 1;
-  return Repetition{coded / 2, coded % 2 != 0};
-}
-
-HostWork ExecutionGraph::host(NodeId node) const {
-  if (!has_host()) return {};
-  const std::uint32_t i = index_of(node);
-  return {host_launches_[i], host_spans_.empty() ? Duration::zero() : host_spans_[i],
-          !repetition(node) && std::ranges::binary_search(synchronisations_, node)};
+bool ExecutionGraph::has_same_transfers(const ExecutionGraph& other) const {
+  return form_ == other.form_ &&
+         std::ranges::all_of(transfers(), [&](NodeId node) { return bytes(node) == other.bytes(node); });
 }
 
 std::uint32_t ExecutionGraph::written_out_size() const {
@@ -67,7 +71,7 @@ std::uint32_t ExecutionGraph::written_out_size() const {
   const NodeId last{static_cast<std::uint32_t>(size() - 1)};
   const std::optional<Repetition> repetition = this->repetition(last);
   if (!repetition) return number(last) + 1;
-  return number(last) + (repetition->is_rest ? 0 : stretches_[repetition->stretch].count);
+  return number(last) + (repetition->is_rest ? 0 : form_->stretches[repetition->stretch].count);
 }
 
 GraphNode ExecutionGraph::node(NodeId node) const {
@@ -89,17 +93,130 @@ GraphNode ExecutionGraph::node(NodeId node) const {
   return result;
 }
 
+void ExecutionGraph::store_amounts(Amounts& amounts, std::uint32_t number, std::uint32_t numbers,
+                                   const GraphNode& node) {
+  store(amounts.durations, number, numbers, node.duration.value_or(Duration::zero()));
+  store(amounts.flops, number, numbers, node.flops);
+  store(amounts.bytes, number, numbers, node.bytes);
+  store(amounts.host_launches, number, numbers, node.host.launches);
+  store(amounts.host_spans, number, numbers, node.host.span);
+  store(amounts.processor_bounds, number, numbers, node.processor_bound ? 1 + *node.processor_bound : 0U);
+}
+
+ExecutionGraph ExecutionGraph::with_amounts(std::span<const ChangedNode> changed) const {
+  auto amounts = std::make_shared<Amounts>(*amounts_);
+  for (const ChangedNode& change : changed) {
+    ORRERY_ASSERT(change.amounts.kind == kind(change.node));
+    ORRERY_ASSERT(change.amounts.duration.has_value() == duration(change.node).has_value());
+    const HostWork host = this->host(change.node);
+    ORRERY_ASSERT((change.amounts.host.launches > Duration::zero()) == (host.launches > Duration::zero()));
+    store_amounts(*amounts, amount_number(change.node), amount_numbers(), change.amounts);
+  }
+  std::apply([](auto&... column) { (drop_if_zero(column), ...); },
+             std::tie(amounts->durations, amounts->flops, amounts->bytes, amounts->host_launches, amounts->host_spans,
+                      amounts->processor_bounds));
+  ExecutionGraph graph = *this;
+  graph.derive_host(*amounts, amounts_.get());
+  graph.hash_ = hash_of({form_hash_, content_hash_of(*amounts)});
+  graph.amounts_ = std::move(amounts);
+  return graph;
+}
+
+// Time that the host is busy since its last synchronisation, once it has gone on behind the node.
+Duration ExecutionGraph::host_after(const Amounts& amounts, NodeId node, Duration before) const {
+  const std::optional<Repetition> repeated = repetition(node);
+  if (!repeated)
+    return form_->is_synchronisation[index_of(node)] ? Duration::zero()
+                                                     : saturating_add(before, value_of(amounts.host_launches, node));
+  if (repeated->is_rest) return before;
+  const Stretch& stretch = form_->stretches[repeated->stretch];
+  for (std::uint32_t offset = 0; offset < stretch.count; ++offset)
+    before = host_after(amounts, NodeId(index_of(stretch.first) + offset), before);
+  return before;
+}
+
+// Fills in what follows for the host. `alike`: amounts of the same form, of which it is taken where it is the same; may
+// be null.
+void ExecutionGraph::derive_host(Amounts& amounts, const Amounts* alike) const {
+  amounts.host_ahead = Duration::zero();
+  amounts.initial_synchronisations = 0;
+  if (amounts.host_launches.empty()) {
+    amounts.host_before = nullptr;
+    return;
+  }
+  if (alike != nullptr && alike->host_launches == amounts.host_launches) {
+    amounts.host_before = alike->host_before;
+  } else {
+    auto times = std::make_shared<std::vector<Duration>>();
+    times->reserve(size());
+    Duration before{};
+    for (std::uint32_t i = 0; i < size(); ++i) {
+      times->push_back(before);
+      before = host_after(amounts, NodeId(i), before);
+    }
+    amounts.host_before = std::move(times);
+  }
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    const Duration span = value_of(amounts.host_spans, NodeId(i));
+    if (span == Duration::zero()) continue;
+    const auto before = std::ranges::lower_bound(form_->synchronisations, NodeId(i));
+    amounts.initial_synchronisations = static_cast<std::uint32_t>(before - form_->synchronisations.begin());
+    amounts.host_ahead = std::max(
+        Duration::zero(), saturating_add((*amounts.host_before)[i], span) - value_of(amounts.durations, NodeId(i)));
+    return;
+  }
+}
+
+// A hash of the amounts of all nodes, whatever their amount numbers: a sum over the nodes of the hash of a node's
+// amounts times a number that depends on its place. Form::weights has the sums of these numbers.
+std::uint64_t ExecutionGraph::content_hash_of(const Amounts& amounts) const {
+  const auto value = [](const auto& column, std::uint32_t number) {
+    if (column.empty()) return std::uint64_t{0};
+    if constexpr (requires { column.front().count(); })
+      return static_cast<std::uint64_t>(column[number].count());
+    else
+      return static_cast<std::uint64_t>(column[number]);
+  };
+  std::uint64_t sum = 0;
+  for (std::uint32_t number = 0; number < numbering_->count; ++number) {
+    const std::uint64_t weight = numbering_->weights.empty() ? mixed(number) : numbering_->weights[number];
+    sum += weight *
+           std::apply([&](const auto&... column) { return hash_of({value(column, number)...}); }, amounts.content());
+  }
+  return sum;
+}
+
+// What is derived from a form's content is equal, but for whether the host takes time.
+bool ExecutionGraph::share_form(const ExecutionGraph& other) {
+  if (form_ == other.form_) return true;
+  const bool is_same = form_hash_ == other.form_hash_ && form_->content() == other.form_->content() &&
+                       form_->stretches == other.form_->stretches &&
+                       form_->is_synchronisation == other.form_->is_synchronisation;
+  if (is_same) form_ = other.form_;
+  return is_same;
+}
+
 bool ExecutionGraph::operator==(const ExecutionGraph& other) const {
-  return hash_ == other.hash_ && content() == other.content() && stretches_ == other.stretches_;
+  if (hash_ != other.hash_) return false;
+  const bool is_same_form = form_ == other.form_ ||
+                            (form_->content() == other.form_->content() && form_->stretches == other.form_->stretches);
+  if (!is_same_form) return false;
+  if (numbering_ == other.numbering_ || numbering_->of == other.numbering_->of)
+    return amounts_ == other.amounts_ || amounts_->content() == other.amounts_->content();
+  for (std::uint32_t i = 0; i < size(); ++i)
+    if (node(NodeId(i)) != other.node(NodeId(i))) return false;
+  return true;
 }
 
 std::size_t ExecutionGraph::memory_bytes() const {
-  const auto derived = std::tie(ordinals_, predecessor_counts_, order_, collective_nodes_, call_offsets_, calls_,
-                                transfer_nodes_, host_before_);
-  std::size_t of_stretches = bytes_of(stretches_);
-  for (const Stretch& stretch : stretches_) of_stretches += bytes_of(stretch.tail);
-  return sizeof(*this) + of_stretches +
-         std::apply([](const auto&... column) { return (bytes_of(column) + ...); }, std::tuple_cat(content(), derived));
+  const Form& form = *form_;
+  const auto derived = std::tie(form.ordinals, form.predecessor_counts, form.order, form.collective_nodes,
+                                form.call_offsets, form.calls, form.transfer_nodes, form.is_synchronisation,
+                                numbering_->of, numbering_->uses, numbering_->first_nodes, numbering_->weights);
+  std::size_t others = bytes_of(form.stretches) + (has_host() ? bytes_of(*amounts_->host_before) : 0);
+  for (const Stretch& stretch : form.stretches) others += bytes_of(stretch.tail);
+  return sizeof(*this) + sizeof(Form) + sizeof(Numbering) + sizeof(Amounts) + others + bytes_of(form.content()) +
+         bytes_of(derived) + bytes_of(amounts_->content());
 }
 
 }  // namespace orrery::workload

@@ -4,11 +4,14 @@
 // A graph holds only what ranks that behave alike have in common. Communicators, peers, tags and roots appear as small
 // local numbers, which a RankBinding (workload/graph/job.h) turns into those of a rank; ids and names are NodeLabels
 // (workload/graph/node_labels.h). So the thousand ranks of a job share a handful of graphs. A graph is immutable and
-// stored as structure of arrays; a column in which every node has the default is not stored.
+// stored as structure of arrays; a column in which every node has the default is not stored. Graphs that differ in
+// amounts of work only (durations, FLOPs, bytes, times of the host) share all the rest, their form, and nodes that have
+// equal amounts in all of them have one amount number, by which amounts are stored.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -105,76 +108,124 @@ struct GraphNode {
   bool operator==(const GraphNode&) const = default;
 };
 
+// Other amounts for a node.
+struct ChangedNode {
+  NodeId node{};
+  GraphNode amounts{};  // all but amounts as the node has it
+};
+
 // Nodes are numbered in ascending order of their ids in the trace, so the order of NodeIds is the trace's own order.
 class ExecutionGraph {
  public:
-  std::size_t size() const { return kinds_.size(); }
-  std::size_t edge_count() const { return successors_.size(); }
+  std::size_t size() const { return form_->kinds.size(); }
+  std::size_t edge_count() const { return form_->successors.size(); }
 
-  NodeKind kind(NodeId node) const { return kinds_[index_of(node)]; }
+  NodeKind kind(NodeId node) const { return form_->kinds[index_of(node)]; }
   // The measured time of the node, if it has one. A compute node may have both a duration and FLOPs or bytes: which one
   // counts is the system's choice.
-  std::optional<Duration> duration(NodeId node) const;
-  Flops flops(NodeId node) const { return flops_.empty() ? Flops() : flops_[index_of(node)]; }
+  std::optional<Duration> duration(NodeId node) const {
+    const Duration duration = value_of(amounts_->durations, node);
+    return duration == Duration::zero() ? std::nullopt : std::optional(duration);
+  }
+  Flops flops(NodeId node) const { return value_of(amounts_->flops, node); }
   // kCompute, kMemory*: bytes of the tensors touched. kSend, kReceive: of the message. kCollective: of the rank's own
   // input buffer (all-gather: the shard; reduce-scatter: the whole input; all-to-all: everything it sends and keeps).
-  Bytes bytes(NodeId node) const { return bytes_[index_of(node)]; }
+  Bytes bytes(NodeId node) const { return value_of(amounts_->bytes, node); }
   // Larger is more urgent; 0 where the trace says nothing.
-  std::uint32_t priority(NodeId node) const { return priorities_.empty() ? 0 : priorities_[index_of(node)]; }
+  std::uint32_t priority(NodeId node) const {
+    return form_->priorities.empty() ? 0 : form_->priorities[index_of(node)];
+  }
   // The device stream of a kCompute, kMemory* or communication node, 1 .. stream_count()-1; 0 where the trace has none.
-  std::uint32_t stream(NodeId node) const { return streams_.empty() ? 0 : streams_[index_of(node)]; }
-  std::uint32_t stream_count() const { return stream_count_; }
+  std::uint32_t stream(NodeId node) const { return form_->streams.empty() ? 0 : form_->streams[index_of(node)]; }
+  std::uint32_t stream_count() const { return form_->stream_count; }
 
-  std::span<const NodeId> successors(NodeId node) const;
-  std::uint32_t predecessor_count(NodeId node) const { return predecessor_counts_[index_of(node)]; }
+  std::span<const NodeId> successors(NodeId node) const {
+    const std::uint32_t begin = form_->successor_offsets[index_of(node)];
+    return std::span(form_->successors).subspan(begin, form_->successor_offsets[index_of(node) + 1] - begin);
+  }
+  std::uint32_t predecessor_count(NodeId node) const { return form_->predecessor_counts[index_of(node)]; }
   // The canonical topological order: always the smallest NodeId that is ready.
-  std::span<const NodeId> order() const { return order_; }
+  std::span<const NodeId> order() const { return form_->order; }
 
   // Collectives are numbered 0 .. collectives().size()-1 by ascending NodeId.
-  std::span<const NodeId> collectives() const { return collective_nodes_; }
+  std::span<const NodeId> collectives() const { return form_->collective_nodes; }
   std::uint32_t collective_index(NodeId node) const;  // of a kCollective node
-  CollectiveKind collective_kind(NodeId node) const { return collective_kinds_[collective_index(node)]; }
-  std::uint32_t communicator_slot(NodeId node) const { return collective_slots_[collective_index(node)]; }
+  CollectiveKind collective_kind(NodeId node) const { return form_->collective_kinds[collective_index(node)]; }
+  std::uint32_t communicator_slot(NodeId node) const { return form_->collective_slots[collective_index(node)]; }
   // k: the node is the rank's k-th call on its communicator, counted from 0 in canonical order, or by NodeId where that
   // is what the members agree on (workload/matching/matching.h). It meets the k-th call of the other members.
-  std::uint32_t call_index(NodeId node) const { return call_indices_[collective_index(node)]; }
+  std::uint32_t call_index(NodeId node) const { return form_->call_indices[collective_index(node)]; }
   // The calls on one communicator slot by call_index.
   std::span<const NodeId> calls(std::uint32_t slot) const;
-  std::uint32_t communicator_slots() const { return static_cast<std::uint32_t>(call_offsets_.size() - 1); }
+  std::uint32_t communicator_slots() const { return static_cast<std::uint32_t>(form_->call_offsets.size() - 1); }
 
   // Sends and receives together are numbered 0 .. transfers().size()-1 by ascending NodeId.
-  std::span<const NodeId> transfers() const { return transfer_nodes_; }
+  std::span<const NodeId> transfers() const { return form_->transfer_nodes; }
   std::uint32_t transfer_index(NodeId node) const;  // of a kSend or kReceive node
-  std::uint32_t peer_slot(NodeId node) const { return peer_slots_[transfer_index(node)]; }
-  std::uint32_t peer_slots() const { return peer_slot_count_; }
+  std::uint32_t peer_slot(NodeId node) const { return form_->peer_slots[transfer_index(node)]; }
+  std::uint32_t peer_slots() const { return form_->peer_slot_count; }
 
-  std::span<const Stretch> stretches() const { return stretches_; }
-  std::optional<Repetition> repetition(NodeId node) const;
+  std::span<const Stretch> stretches() const { return form_->stretches; }
+  std::optional<Repetition> repetition(NodeId node) const {
+    if (form_->repetitions.empty() || form_->repetitions[index_of(node)] == 0) return std::nullopt;
+    const std::uint32_t coded = form_->repetitions[index_of(node)] - 1;
+    return Repetition{coded / 2, coded % 2 != 0};
+  }
   // Number of the node in the program with all repetitions written out; a repetition has the number of its first node.
-  std::uint32_t number(NodeId node) const { return numbers_.empty() ? index_of(node) : numbers_[index_of(node)]; }
+  std::uint32_t number(NodeId node) const {
+    return form_->numbers.empty() ? index_of(node) : form_->numbers[index_of(node)];
+  }
   std::uint32_t written_out_size() const;
 
   // True if the host takes time to launch some nodes.
-  bool has_host() const { return !host_before_.empty(); }
-  HostWork host(NodeId node) const;
+  bool has_host() const { return amounts_->host_before != nullptr; }
+  HostWork host(NodeId node) const {
+    if (!has_host()) return {};
+    return {value_of(amounts_->host_launches, node), value_of(amounts_->host_spans, node),
+            form_->is_synchronisation[index_of(node)]};
+  }
   // Time that the host is busy before it turns to the node, since the last synchronisation before that or the start.
-  Duration host_before(NodeId node) const { return host_before_[index_of(node)]; }
+  Duration host_before(NodeId node) const { return (*amounts_->host_before)[index_of(node)]; }
   // Time by which the host runs ahead when `done` synchronisations are done: at the start and behind what comes before
   // the first computation just so much that this one does not wait for it, later none.
   Duration host_ahead(std::uint32_t done) const {
-    return done <= initial_synchronisations_ ? host_ahead_ : Duration::zero();
+    return done <= amounts_->initial_synchronisations ? amounts_->host_ahead : Duration::zero();
   }
   // Nodes that synchronise, repetitions of such stretches among them, ascending.
-  std::span<const NodeId> synchronisations() const { return synchronisations_; }
+  std::span<const NodeId> synchronisations() const { return form_->synchronisations; }
 
   // GraphNode::processor_bound.
   std::optional<std::uint32_t> processor_bound(NodeId node) const {
-    if (processor_bounds_.empty() || processor_bounds_[index_of(node)] == 0) return std::nullopt;
-    return processor_bounds_[index_of(node)] - 1;
+    const std::uint32_t coded = value_of(amounts_->processor_bounds, node);
+    return coded == 0 ? std::nullopt : std::optional(coded - 1);
   }
-  bool has_processor_bounds() const { return !processor_bounds_.empty(); }
+  bool has_processor_bounds() const { return !amounts_->processor_bounds.empty(); }
 
   GraphNode node(NodeId node) const;
+
+  // Identity of the form: the same for graphs that share it.
+  const void* form() const { return form_.get(); }
+  // True if the other graph has the same form, and its sends and receives have the same sizes.
+  bool has_same_transfers(const ExecutionGraph& other) const;
+  std::uint64_t form_hash() const { return form_hash_; }
+  // Takes the form of another graph where it is equal, so that both share it. Returns true if they do.
+  bool share_form(const ExecutionGraph& other);
+  // Nodes of one amount number, below amount_numbers(), are of one kind and have the same amounts in this graph and in
+  // those that were made of it by with_amounts().
+  std::uint32_t amount_number(NodeId node) const {
+    return numbering_->of.empty() ? index_of(node) : numbering_->of[index_of(node)];
+  }
+  bool has_numbers_of(const ExecutionGraph& other) const { return numbering_ == other.numbering_; }
+  std::uint32_t amount_numbers() const { return numbering_->count; }
+  NodeId first_node(std::uint32_t amount_number) const {
+    return numbering_->first_nodes.empty() ? NodeId(amount_number) : numbering_->first_nodes[amount_number];
+  }
+  std::uint32_t nodes_of(std::uint32_t amount_number) const {
+    return numbering_->uses.empty() ? 1 : numbering_->uses[amount_number];
+  }
+  // The graph with other amounts for nodes and for all that have their amount numbers. Which nodes have a duration,
+  // and which the host takes time for, has to stay.
+  ExecutionGraph with_amounts(std::span<const ChangedNode> changed) const;
 
   std::uint64_t content_hash() const { return hash_; }
   bool operator==(const ExecutionGraph& other) const;
@@ -185,50 +236,79 @@ class ExecutionGraph {
   friend class GraphBuilder;
   ExecutionGraph() = default;
 
-  // The columns that the others follow from: the order, and what is derived from kinds and slots.
-  auto content() const {
-    return std::tie(kinds_, durations_, flops_, bytes_, priorities_, streams_, successor_offsets_, successors_,
-                    collective_kinds_, collective_slots_, call_indices_, peer_slots_, repetitions_, numbers_,
-                    host_launches_, host_spans_, synchronisations_, processor_bounds_);
+  struct Form {
+    // The columns that the others follow from: the order, and what is derived from kinds and slots.
+    auto content() const {
+      return std::tie(kinds, priorities, streams, successor_offsets, successors, collective_kinds, collective_slots,
+                      call_indices, peer_slots, repetitions, numbers, synchronisations);
+    }
+
+    std::vector<NodeKind> kinds;
+    std::vector<std::uint32_t> priorities;  // empty: all zero
+    std::vector<std::uint32_t> streams;     // empty: all zero
+    std::uint32_t stream_count = 1;
+    std::vector<std::uint32_t> ordinals;  // collective_index or transfer_index of communication nodes; empty: none
+
+    std::vector<std::uint32_t> successor_offsets;  // size() + 1
+    std::vector<NodeId> successors;                // ascending within a node
+    std::vector<std::uint32_t> predecessor_counts;
+    std::vector<NodeId> order;
+
+    std::vector<NodeId> collective_nodes;
+    std::vector<CollectiveKind> collective_kinds;
+    std::vector<std::uint32_t> collective_slots;
+    std::vector<std::uint32_t> call_indices;
+    std::vector<std::uint32_t> call_offsets{0};  // per slot, into calls
+    std::vector<NodeId> calls;
+
+    std::vector<NodeId> transfer_nodes;
+    std::vector<std::uint32_t> peer_slots;
+    std::uint32_t peer_slot_count = 0;
+
+    std::vector<Stretch> stretches;
+    std::vector<std::uint32_t> repetitions;  // 0: none; else 1 + twice the stretch, and one more of a rest; empty: none
+    std::vector<std::uint32_t> numbers;      // empty: those of the nodes
+
+    std::vector<NodeId> synchronisations;
+    std::vector<bool> is_synchronisation;  // by node, of those that are no repetitions; empty: the host takes no time
+  };
+  // Amount numbers. All columns are empty where every node has a number of its own, which is its NodeId.
+  struct Numbering {
+    std::vector<std::uint32_t> of;  // by node
+    std::uint32_t count = 0;
+    std::vector<std::uint32_t> uses;     // nodes by number
+    std::vector<NodeId> first_nodes;     // by number
+    std::vector<std::uint64_t> weights;  // by number: see content_hash_of()
+  };
+  // By amount number; a column is empty if all are zero.
+  struct Amounts {
+    auto content() const { return std::tie(durations, flops, bytes, host_launches, host_spans, processor_bounds); }
+
+    std::vector<Duration> durations;  // zero: not measured
+    std::vector<Flops> flops;
+    std::vector<Bytes> bytes;
+    std::vector<Duration> host_launches;
+    std::vector<Duration> host_spans;
+    std::vector<std::uint32_t> processor_bounds;  // 0: not known; else 1 more than the share
+    // What follows for the host; null: it takes no time.
+    std::shared_ptr<const std::vector<Duration>> host_before{};  // by node
+    Duration host_ahead{};
+    std::uint32_t initial_synchronisations = 0;  // before the first computation
+  };
+
+  template <class Value>
+  Value value_of(const std::vector<Value>& column, NodeId node) const {
+    return column.empty() ? Value{} : column[amount_number(node)];
   }
+  static void store_amounts(Amounts& amounts, std::uint32_t number, std::uint32_t numbers, const GraphNode& node);
+  void derive_host(Amounts& amounts, const Amounts* alike) const;
+  Duration host_after(const Amounts& amounts, NodeId node, Duration before) const;
+  std::uint64_t content_hash_of(const Amounts& amounts) const;
 
-  std::vector<NodeKind> kinds_;
-  std::vector<Duration> durations_;  // zero: not measured; empty: none is
-  std::vector<Flops> flops_;         // empty: all zero
-  std::vector<Bytes> bytes_;
-  std::vector<std::uint32_t> priorities_;  // empty: all zero
-  std::vector<std::uint32_t> streams_;     // empty: all zero
-  std::uint32_t stream_count_ = 1;
-  std::vector<std::uint32_t> ordinals_;  // collective_index or transfer_index of communication nodes; empty: none
-
-  std::vector<std::uint32_t> successor_offsets_;  // size() + 1
-  std::vector<NodeId> successors_;                // ascending within a node
-  std::vector<std::uint32_t> predecessor_counts_;
-  std::vector<NodeId> order_;
-
-  std::vector<NodeId> collective_nodes_;
-  std::vector<CollectiveKind> collective_kinds_;
-  std::vector<std::uint32_t> collective_slots_;
-  std::vector<std::uint32_t> call_indices_;
-  std::vector<std::uint32_t> call_offsets_{0};  // per slot, into calls_
-  std::vector<NodeId> calls_;
-
-  std::vector<NodeId> transfer_nodes_;
-  std::vector<std::uint32_t> peer_slots_;
-  std::uint32_t peer_slot_count_ = 0;
-
-  std::vector<Stretch> stretches_;
-  std::vector<std::uint32_t> repetitions_;  // 0: none; else 1 + twice the stretch, and one more of a rest; empty: none
-  std::vector<std::uint32_t> numbers_;      // empty: those of the nodes
-
-  std::vector<Duration> host_launches_;  // empty: all zero
-  std::vector<Duration> host_spans_;     // likewise
-  std::vector<NodeId> synchronisations_;
-  std::vector<Duration> host_before_;  // empty: the host takes no time
-  Duration host_ahead_{};
-  std::uint32_t initial_synchronisations_ = 0;   // before the first computation
-  std::vector<std::uint32_t> processor_bounds_;  // 0: not known; else 1 more than the share; empty: none is known
-
+  std::shared_ptr<const Form> form_ = std::make_shared<const Form>();
+  std::shared_ptr<const Numbering> numbering_ = std::make_shared<const Numbering>();
+  std::shared_ptr<const Amounts> amounts_ = std::make_shared<const Amounts>();
+  std::uint64_t form_hash_ = 0;
   std::uint64_t hash_ = 0;
 };
 

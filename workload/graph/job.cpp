@@ -10,35 +10,17 @@
 
 namespace orrery::workload {
 
-std::optional<std::uint32_t> Communicator::position_of(RankId rank) const {
-  const auto found = std::ranges::find(members, rank);
-  if (found == members.end()) return std::nullopt;
-  return static_cast<std::uint32_t>(found - members.begin());
-}
-
-const RankDetails& RankBinding::details() const {
-  static const RankDetails none;
-  return shared_details ? *shared_details : none;
-}
-
-RankDetails& RankBinding::own_details() {
-  if (!shared_details)
-    shared_details = std::make_shared<RankDetails>();
-  else if (shared_details.use_count() > 1)
-    shared_details = std::make_shared<RankDetails>(*shared_details);
-  return *shared_details;
-}
-
 GroupId Job::communicator(RankId rank, NodeId collective) const {
-  return ranks[index_of(rank)].communicators[graph(rank).communicator_slot(collective)];
+  return ranks.communicator(index_of(rank), graph(rank).communicator_slot(collective));
 }
 
 RankId Job::peer(RankId rank, NodeId transfer) const {
-  return ranks[index_of(rank)].peers[graph(rank).peer_slot(transfer)];
+  return ranks.peer(index_of(rank), graph(rank).peer_slot(transfer));
 }
 
 std::int64_t Job::tag(RankId rank, NodeId transfer) const {
-  return ranks[index_of(rank)].tag(graph(rank).transfer_index(transfer));
+  const std::vector<std::int64_t>& tags = ranks.details(index_of(rank)).tags;
+  return tags.empty() ? 0 : tags[graph(rank).transfer_index(transfer)];
 }
 
 const GraphFacts& Job::facts(std::uint32_t graph) const {
@@ -49,14 +31,14 @@ const GraphFacts& Job::facts(std::uint32_t graph) const {
 }
 
 std::string_view Job::peer_family(RankId rank, NodeId transfer) const {
-  const std::vector<std::string>& families = facts(ranks[index_of(rank)].graph).peer_families;
+  const std::vector<std::string>& families = facts(ranks.graph(index_of(rank))).peer_families;
   return families.empty() ? "p2p" : std::string_view(families[graph(rank).peer_slot(transfer)]);
 }
 
 std::uint32_t Job::root(RankId rank, NodeId collective) const {
-  const RankBinding& binding = ranks[index_of(rank)];
-  if (binding.roots().empty()) return 0;
-  const std::int64_t root = binding.roots()[graph(rank).collective_index(collective)];
+  const std::vector<std::int64_t>& roots = ranks.details(index_of(rank)).roots;
+  if (roots.empty()) return 0;
+  const std::int64_t root = roots[graph(rank).collective_index(collective)];
   if (root < 0) return 0;
   const Communicator& group = communicators[index_of(communicator(rank, collective))];
   return group.position_of(RankId(static_cast<std::uint32_t>(root))).value_or(0);
@@ -82,12 +64,14 @@ RankBinding shifted(RankBinding binding, const Job& whole, std::uint32_t first_r
 
 void append(Job& whole, const Job& job, std::string_view name) {
   const auto first_rank = static_cast<std::uint32_t>(whole.ranks.size());
+  const auto first_group = static_cast<std::uint32_t>(whole.communicators.size());
   for (const RankBinding& binding : job.ranks) whole.ranks.push_back(shifted(binding, whole, first_rank));
   for (std::uint32_t graph = 0; graph < job.graphs.size(); ++graph) whole.known_facts.push_back(job.facts(graph));
   for (Communicator group : job.communicators) {
     group.name = fmt::format("{}.{}", name, group.name);
     group.job_prefix = name.size() + 1;
-    for (RankId& member : group.members) member = RankId(index_of(member) + first_rank);
+    group.members = group.members.shifted(first_rank);
+    if (group.shifted_from) group.shifted_from = GroupId(index_of(*group.shifted_from) + first_group);
     whole.communicators.push_back(std::move(group));
   }
   whole.graphs.insert(whole.graphs.end(), job.graphs.begin(), job.graphs.end());

@@ -15,48 +15,29 @@
 #include "core/error.h"
 #include "core/ids.h"
 #include "workload/graph/execution_graph.h"
+#include "workload/graph/members.h"
 #include "workload/graph/node_labels.h"
+#include "workload/graph/rank_bindings.h"
 
 namespace orrery::workload {
 
 // A group of ranks that call collectives together.
 struct Communicator {
-  std::string name;             // as the groups file has it; "world" for GroupId 0; of several jobs "a.world"
-  std::vector<RankId> members;  // in the order of the groups file, each once
+  std::string name;  // as the groups file has it; "world" for GroupId 0; of several jobs "a.world"
+  Members members;   // in the order of the groups file, each once
   // By dimension of the fabric, whether its calls run over it; not over those that are left out. None: over all. Along
   // the others the members are groups of their own (system/plans/involved_dimensions.h).
   std::optional<std::vector<bool>> involved{};
   std::string source{};    // where the list of members stands, "groups.json:3"; may be empty
   bool is_defined = true;  // false: nothing lists the members, they are the ranks that call (of inspected traces only)
-  // Its all-to-alls take tokens to experts and back by this library (of kCopies).
-  std::optional<TokenExchange> exchange{};
+  // Its all-to-alls take tokens to experts and back by this library (of kCopies); shared by many.
+  std::shared_ptr<const TokenExchange> exchange{};
+  // The group of a job with a period (RankBindings) of whose members these are the same a number of digits further.
+  std::optional<GroupId> shifted_from{};
   std::size_t job_prefix = 0;  // characters of the name that say which of several jobs: 2 of "a.world"
 
   // Position of `rank` among the members, if it is one.
-  std::optional<std::uint32_t> position_of(RankId rank) const;
-};
-
-// Details of a rank's binding that ranks of generated jobs lack or share.
-struct RankDetails {
-  std::vector<std::int64_t> tags{};   // by transfer index; empty: all zero
-  std::vector<std::int64_t> roots{};  // by collective index: global rank, or -1 for "the first member"; empty: all -1
-  std::string source{};               // the trace file; may be empty for generated jobs
-};
-
-// One rank's meaning of its graph's local numbers.
-struct RankBinding {
-  std::uint32_t graph = 0;                        // into Job::graphs
-  std::uint32_t labels = 0;                       // into Job::labels
-  std::vector<GroupId> communicators;             // by communicator slot
-  std::vector<RankId> peers;                      // by peer slot
-  std::shared_ptr<RankDetails> shared_details{};  // may be null: none; read by the functions below
-
-  const RankDetails& details() const;
-  // Details of this binding alone, copied if others share them.
-  RankDetails& own_details();
-  const std::vector<std::int64_t>& tags() const { return details().tags; }
-  const std::vector<std::int64_t>& roots() const { return details().roots; }
-  std::int64_t tag(std::uint32_t transfer_index) const { return tags().empty() ? 0 : tags()[transfer_index]; }
+  std::optional<std::uint32_t> position_of(RankId rank) const { return members.position_of(rank); }
 };
 
 // Facts that the generator of a job knows of a graph beside its nodes; for a trace there are none.
@@ -73,7 +54,7 @@ struct GraphFacts {
 struct Job {
   std::vector<ExecutionGraph> graphs;
   std::vector<NodeLabels> labels;
-  std::vector<RankBinding> ranks;           // by RankId; their number is the world size
+  RankBindings ranks;                       // by RankId; their number is the world size
   std::vector<Communicator> communicators;  // by GroupId; 0 is the world, of several jobs that of the first
   std::vector<GraphFacts> known_facts;      // by graph; empty: nothing is known of any. Read by facts() below
   std::vector<Problem> warnings;
@@ -81,8 +62,8 @@ struct Job {
   // Facts of a graph, of which nothing may be known. The index is checked.
   const GraphFacts& facts(std::uint32_t graph) const;
 
-  const ExecutionGraph& graph(RankId rank) const { return graphs[ranks[index_of(rank)].graph]; }
-  const NodeLabels& labels_of(RankId rank) const { return labels[ranks[index_of(rank)].labels]; }
+  const ExecutionGraph& graph(RankId rank) const { return graphs[ranks.graph(index_of(rank))]; }
+  const NodeLabels& labels_of(RankId rank) const { return labels[ranks.labels(index_of(rank))]; }
   GroupId communicator(RankId rank, NodeId collective) const;
   RankId peer(RankId rank, NodeId transfer) const;
   std::int64_t tag(RankId rank, NodeId transfer) const;

@@ -31,6 +31,12 @@ NodeLabels::NodeLabels(std::span<const NodeLabel> labels) {
   digest.add_column(names_);
   digest.add_text(text_);
   hash_ = digest.value();
+
+  if (ids_.empty()) return;
+  first_id_ = ids_.front();
+  for (std::size_t i = 0; i < ids_.size(); ++i)
+    if (ids_[i] != first_id_ + i) return;
+  ids_ = {};
 }
 
 std::string_view NodeLabels::name(NodeId node) const {

@@ -25,8 +25,8 @@ class NodeLabels {
   // By NodeId. Equal names are stored once.
   explicit NodeLabels(std::span<const NodeLabel> labels);
 
-  std::size_t size() const { return ids_.size(); }
-  std::uint64_t trace_id(NodeId node) const { return ids_[index_of(node)]; }
+  std::size_t size() const { return names_.size(); }
+  std::uint64_t trace_id(NodeId node) const { return ids_.empty() ? first_id_ + index_of(node) : ids_[index_of(node)]; }
   std::string_view name(NodeId node) const;
   // `node 12 "aten::mm"`, safe to print.
   std::string describe(NodeId node) const;
@@ -36,7 +36,8 @@ class NodeLabels {
   std::size_t memory_bytes() const;
 
  private:
-  std::vector<std::uint64_t> ids_;
+  std::uint64_t first_id_ = 0;
+  std::vector<std::uint64_t> ids_;        // empty: they follow one another
   std::vector<std::uint32_t> names_;      // per node: which of the distinct names
   std::string text_;                      // the distinct names, one after the other
   std::vector<std::uint64_t> name_ends_;  // into text_

@@ -12,7 +12,7 @@ namespace {
 
 // The slot of `value`; a new one where it has none yet.
 template <class Value>
-std::uint32_t slot_of(Value value, std::map<Value, std::uint32_t>& slots, std::vector<Value>& values) {
+std::uint32_t slot_of(Value value, std::map<Value, std::uint32_t>& slots, IdList<Value>& values) {
   const auto [entry, is_new] = slots.try_emplace(value, static_cast<std::uint32_t>(values.size()));
   if (is_new) values.push_back(value);
   return entry->second;
@@ -58,7 +58,6 @@ std::vector<NodeId> RankAssembler::cycle() const {
 
 JobAssembler::JobAssembler(std::uint32_t ranks) {
   Communicator world{"world", {}};
-  world.members.reserve(ranks);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) world.members.push_back(RankId{rank});
   job_.communicators.push_back(std::move(world));
 }
@@ -71,7 +70,8 @@ GroupId JobAssembler::add_communicator(std::string name, std::span<const std::ui
 }
 
 void JobAssembler::add_ranks(RankAssembler rank, const std::string& source, std::uint32_t count) {
-  job_.ranks.insert(job_.ranks.end(), count, keep(std::move(rank), source));
+  std::vector<RankBinding>& ranks = job_.ranks.list();
+  ranks.insert(ranks.end(), count, keep(std::move(rank), source));
 }
 
 RankBinding JobAssembler::keep(RankAssembler rank, const std::string& source) {

@@ -13,6 +13,7 @@
 #include "core/ids.h"
 #include "workload/graph/builder.h"
 #include "workload/graph/content_pool.h"
+#include "workload/graph/graph_pool.h"
 #include "workload/graph/execution_graph.h"
 #include "workload/graph/job.h"
 #include "workload/graph/node_labels.h"
@@ -68,7 +69,7 @@ class JobAssembler {
 
  private:
   Job job_;
-  ContentPool<ExecutionGraph> graphs_;
+  GraphPool graphs_;
   ContentPool<NodeLabels> labels_;
 };
 

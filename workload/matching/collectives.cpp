@@ -65,13 +65,14 @@ class Callers {
     kinds.reserve(communicator.members.size());
     Positions positions;
     for (const RankId rank : communicator.members) {
-      const RankBinding& binding = job_.ranks[index_of(rank)];
+      const std::uint32_t graph = job_.ranks.graph(index_of(rank));
       const std::optional<std::uint32_t> slot = slot_of(rank, group);
-      const bool calls = slot && *slot < job_.graphs[binding.graph].communicator_slots();
-      kinds.push_back(calls ? first_of_graph_[binding.graph] + *slot : kNeverCalls);
-      if (!calls || binding.roots().empty()) continue;
+      const bool calls = slot && *slot < job_.graphs[graph].communicator_slots();
+      kinds.push_back(calls ? first_of_graph_[graph] + *slot : kNeverCalls);
+      const RankDetails& details = job_.ranks.details(index_of(rank));
+      if (!calls || details.roots.empty()) continue;
       if (positions.empty()) positions = positions_of(communicator);
-      std::vector<std::uint32_t> roots = roots_of(binding, kinds_[kinds.back()], positions);
+      std::vector<std::uint32_t> roots = roots_of(details, kinds_[kinds.back()], positions);
       if (roots.empty()) continue;
       const auto [known, is_new] =
           rooted_.try_emplace({kinds.back(), roots}, static_cast<std::uint32_t>(kinds_.size()));
@@ -93,6 +94,7 @@ class Callers {
   using Positions = std::vector<std::pair<RankId, std::uint32_t>>;  // among the members, by rank
 
   void collect_bindings() {
+    if (job_.ranks.period().any()) return;
     first_of_group_.resize(job_.communicators.size() + 1);
     for (const RankBinding& binding : job_.ranks)
       for (const GroupId group : binding.communicators) ++first_of_group_[index_of(group) + 1];
@@ -101,13 +103,18 @@ class Callers {
     bindings_.resize(first_of_group_.back());
     std::vector<std::size_t> next = first_of_group_;
     for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
-      const std::vector<GroupId>& communicators = job_.ranks[rank].communicators;
+      const IdList<GroupId>& communicators = job_.ranks[rank].communicators;
       for (std::uint32_t slot = 0; slot < communicators.size(); ++slot)
         bindings_[next[index_of(communicators[slot])]++] = {RankId(rank), slot};
     }
   }
 
+  // Ranks of a job with a period have few slots, each of another group.
   std::optional<std::uint32_t> slot_of(RankId rank, GroupId group) const {
+    if (job_.ranks.period().any()) {
+      const std::uint32_t slot = job_.ranks.slot_of(index_of(rank), group);
+      return slot < job_.ranks.communicator_count(index_of(rank)) ? std::optional(slot) : std::nullopt;
+    }
     const std::size_t first = first_of_group_[index_of(group)];
     const auto of_group = std::span(bindings_).subspan(first, first_of_group_[index_of(group) + 1] - first);
     const auto after = std::ranges::upper_bound(of_group, rank, {}, &Binding::rank);
@@ -123,11 +130,11 @@ class Callers {
   }
 
   // By call; empty where all are the first member, as without roots.
-  static std::vector<std::uint32_t> roots_of(const RankBinding& binding, const CallerKind& caller,
+  static std::vector<std::uint32_t> roots_of(const RankDetails& details, const CallerKind& caller,
                                              const Positions& positions) {
     std::vector<std::uint32_t> roots;
     for (const NodeId node : caller.calls) {
-      const std::int64_t root = binding.roots()[caller.graph->collective_index(node)];
+      const std::int64_t root = details.roots[caller.graph->collective_index(node)];
       std::uint32_t& position = roots.emplace_back(0);
       if (root < 0) continue;
       const RankId rank{static_cast<std::uint32_t>(root)};
@@ -282,7 +289,8 @@ struct CallList {
     for (const CollectiveCall& call : calls) {
       digest.add(
           hash_of({static_cast<std::uint64_t>(call.kind), static_cast<std::uint64_t>(call.bytes.count()), call.root}));
-      digest.add_column(call.bytes_of_member);
+      digest.add(call.bytes_of_member.size());
+      for (const Bytes bytes : call.bytes_of_member.span()) digest.add(static_cast<std::uint64_t>(bytes.count()));
     }
     return digest.value();
   }
@@ -307,9 +315,19 @@ class CallMatcher {
     Agreement agreement;
     std::size_t longest = 0;
     for (const std::uint32_t kind : distinct_) longest = std::max(longest, callers_[kind].calls.size());
+    const bool follows = distinct_.size() > 1 && are_of_one_form();
+    std::map<std::pair<CollectiveKind, std::uint32_t>, CollectiveCall> known;
     for (std::size_t k = 0; k < longest; ++k) {
+      const CallerKind& first = callers_[distinct_.front()];
+      std::optional<std::pair<CollectiveKind, std::uint32_t>> key;
+      if (follows) key.emplace(first.request(k).kind, first.graph->amount_number(first.calls[k]));
+      if (const auto alike = key ? known.find(*key) : known.end(); alike != known.end()) {
+        agreement.list.calls.push_back(alike->second);
+        continue;
+      }
       if (!all_agree(k)) return {{}, k};
       agreement.list.calls.push_back(call(k));
+      if (key) known.emplace(*key, agreement.list.calls.back());
     }
     return agreement;
   }
@@ -327,11 +345,22 @@ class CallMatcher {
     CollectiveCall result{first.kind, first.bytes, first.root, {}};
     const auto is_alike = [&](std::uint32_t kind) { return callers_[kind].request(k).bytes == first.bytes; };
     if (std::ranges::all_of(distinct_, is_alike)) return result;
-    for (const std::uint32_t kind : kinds_) {
-      result.bytes_of_member.push_back(callers_[kind].request(k).bytes);
-      result.bytes = std::max(result.bytes, result.bytes_of_member.back());
-    }
+    std::vector<Bytes> sizes;
+    for (const std::uint32_t kind : kinds_) sizes.push_back(callers_[kind].request(k).bytes);
+    result.bytes = std::ranges::max(sizes);
+    result.bytes_of_member = MemberSizes(std::move(sizes));
     return result;
+  }
+
+  // True if all call from the same nodes of one form: what they ask for follows from a node's kind and amount number.
+  bool are_of_one_form() const {
+    const CallerKind& first = callers_[distinct_.front()];
+    return std::ranges::all_of(distinct_, [&](std::uint32_t kind) {
+      const CallerKind& caller = callers_[kind];
+      return caller.graph != nullptr && caller.graph->form() == first.graph->form() &&
+             caller.graph->has_numbers_of(*first.graph) && caller.roots.empty() &&
+             caller.calls.data() == first.calls.data();
+    });
   }
 
   const Callers& callers_;
@@ -357,7 +386,12 @@ CallLists match_collectives(const Job& job, DisagreementReport& report) {
   std::unordered_map<Kinds, Matched, HashOfKinds> by_kinds;
   ContentPool<CallList> lists;
   CallLists result;
+  result.list_of.reserve(job.communicators.size());
   for (std::uint32_t group = 0; group < job.communicators.size(); ++group) {
+    if (const auto& first = job.communicators[group].shifted_from; first && job.ranks.period().any()) {
+      result.list_of.push_back(result.list_of[index_of(*first)]);  // of members with the same programs
+      continue;
+    }
     const auto [known, is_new] = by_kinds.try_emplace(callers.kinds_of(GroupId(group)));
     Matched& matched = known->second;
     if (is_new) {

@@ -6,8 +6,10 @@
 // different speeds cannot pair the wrong calls, and a disagreement is found without simulating.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,12 +21,30 @@
 
 namespace orrery::workload {
 
+// Sizes by position among a communicator's members. Copies share them.
+class MemberSizes {
+ public:
+  MemberSizes() = default;
+  explicit MemberSizes(std::vector<Bytes> sizes)
+      : sizes_(sizes.empty() ? nullptr : std::make_shared<const std::vector<Bytes>>(std::move(sizes))) {}
+
+  bool empty() const { return sizes_ == nullptr; }
+  std::size_t size() const { return empty() ? 0 : sizes_->size(); }
+  std::span<const Bytes> span() const { return empty() ? std::span<const Bytes>() : std::span(*sizes_); }
+  bool operator==(const MemberSizes& other) const {
+    return sizes_ == other.sizes_ || std::ranges::equal(span(), other.span());
+  }
+
+ private:
+  std::shared_ptr<const std::vector<Bytes>> sizes_;  // null: none
+};
+
 // One collective of one communicator, agreed on by all members.
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::kAllReduce;
-  Bytes bytes;                         // of each member's input buffer; the largest where they differ
-  std::uint32_t root = 0;              // position among the members
-  std::vector<Bytes> bytes_of_member;  // by position; only where they differ (all-to-all, gather, scatter)
+  Bytes bytes;                  // of each member's input buffer; the largest where they differ
+  std::uint32_t root = 0;       // position among the members
+  MemberSizes bytes_of_member;  // only where they differ (all-to-all, gather, scatter)
 
   bool operator==(const CollectiveCall&) const = default;
 };
@@ -56,15 +76,16 @@ struct EndLists {
     std::uint32_t list = 0;
   };
 
-  std::vector<std::vector<Place>> places;  // by graph, by transfer index
-  std::vector<std::uint32_t> graph_of;     // by RankId
-  std::vector<std::size_t> first_slot;     // by RankId, into slots
+  Period period{};                         // of the ranks: those of digit 0 stand for all
+  std::vector<std::vector<Place>> places;  // by graph, by transfer index; of one of those with the same transfers
+  std::vector<std::uint32_t> graph_of;     // by place of the rank
+  std::vector<std::size_t> first_slot;     // likewise, into slots
   std::vector<Slot> slots;                 // rank after rank, by peer slot
   std::vector<std::vector<NodeId>> lists;  // of the peer's nodes, by ordinal
 };
 
-// Takes memory for the distinct graphs and what they do together, and a few numbers for each rank, communicator and
-// peer; not for each node of each rank.
+// Takes memory for the distinct graphs and what they do together, and a few numbers for each communicator, and each
+// rank and peer that none of a period before is like; not for each node of each rank.
 class Matching {
  public:
   Matching(CallLists calls, EndLists ends) : calls_(std::move(calls)), ends_(std::move(ends)) {}
@@ -77,13 +98,14 @@ class Matching {
   std::uint32_t call_lists() const { return static_cast<std::uint32_t>(calls_.lists.size()); }
 
   TransferEnd end(RankId rank, std::uint32_t transfer_index) const {
-    const EndLists::Place place = ends_.places[ends_.graph_of[index_of(rank)]][transfer_index];
-    const EndLists::Slot slot = ends_.slots[ends_.first_slot[index_of(rank)] + place.slot];
-    return {slot.peer, ends_.lists[slot.list][place.ordinal]};
+    const std::uint32_t first = ends_.period.first(index_of(rank)), at = ends_.period.place(index_of(rank));
+    const EndLists::Place place = ends_.places[ends_.graph_of[at]][transfer_index];
+    const EndLists::Slot slot = ends_.slots[ends_.first_slot[at] + place.slot];
+    return {RankId(index_of(slot.peer) + index_of(rank) - first), ends_.lists[slot.list][place.ordinal]};
   }
   // Equal for two slots of ranks of one graph where their transfers end in the same nodes.
   std::uint32_t end_list(RankId rank, std::uint32_t peer_slot) const {
-    return ends_.slots[ends_.first_slot[index_of(rank)] + peer_slot].list;
+    return ends_.slots[ends_.first_slot[ends_.period.place(index_of(rank))] + peer_slot].list;
   }
   // Number of node lists that the ends of all ranks share.
   std::uint32_t end_lists() const { return static_cast<std::uint32_t>(ends_.lists.size()); }

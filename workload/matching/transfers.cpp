@@ -37,7 +37,8 @@ struct TransferSide {
   std::vector<MessageEnd> receives;
 };
 
-// Transfers of each rank, to and from each of its peers. Ranks of the same graph and tags that have a peer at the same
+// Transfers of each rank, to and from each of its peers, those of digit 0 for all where ranks repeat (Period): their
+// peers are of digit 0, too. Ranks of the same graph and tags that have a peer at the same
 // slots share that side of the traffic, whoever the peer is.
 class TransferSides {
  public:
@@ -48,21 +49,25 @@ class TransferSides {
 
   // `job` outlives it.
   explicit TransferSides(const Job& job) : job_(job), sides_(1) {
+    std::map<const void*, std::uint32_t> first_of_form;
     for (std::uint32_t graph = 0; graph < job.graphs.size(); ++graph) {
+      const std::uint32_t first = first_of_form.try_emplace(job.graphs[graph].form(), graph).first->second;
+      model_.push_back(job.graphs[graph].has_same_transfers(job.graphs[first]) ? first : graph);
       programs_.push_back({graph, nullptr});
-      transfers_.push_back(transfers_by_slot(job.graphs[graph]));
+      transfers_.push_back(model_[graph] == graph ? transfers_by_slot(job.graphs[graph]) : SlotTransfers());
     }
-    for (const RankBinding& binding : job.ranks) {
+    const RankBindings& ranks = job.ranks;
+    for (std::uint32_t place = 0; place < ranks.size() / ranks.period().count; ++place) {
       first_peer_.push_back(peers_.size());
-      add_peers(binding);
+      add_peers(ranks[ranks.period().at(place)]);
     }
     first_peer_.push_back(peers_.size());
   }
 
   // Peers that the rank sends to or receives from, ascending.
   std::span<const Peer> peers(RankId rank) const {
-    const std::size_t first = first_peer_[index_of(rank)];
-    return std::span(peers_).subspan(first, first_peer_[index_of(rank) + 1] - first);
+    const std::uint32_t place = job_.ranks.period().place(index_of(rank));
+    return std::span(peers_).subspan(first_peer_[place], first_peer_[place + 1] - first_peer_[place]);
   }
   // The rank's side of the traffic with `peer`; an empty one where it has none.
   std::uint32_t side(RankId rank, RankId peer) const {
@@ -71,6 +76,8 @@ class TransferSides {
     return found != all.end() && found->rank == peer ? found->side : 0;
   }
   const TransferSide& operator[](std::uint32_t side) const { return sides_[side]; }
+  // The graph whose transfers stand for those of a graph, which are the same.
+  std::uint32_t model(std::uint32_t graph) const { return model_[graph]; }
 
  private:
   // A graph with one rank's tags.
@@ -96,23 +103,24 @@ class TransferSides {
   }
 
   std::uint32_t program_of(const RankBinding& binding) {
-    if (binding.tags().empty()) return binding.graph;
+    const std::uint32_t graph = model_[binding.graph];
+    if (binding.tags().empty()) return graph;
     ContentDigest digest;
-    digest.add(binding.graph);
+    digest.add(graph);
     digest.add_column(binding.tags());
     const auto [begin, end] = tagged_.equal_range(digest.value());
     for (auto known = begin; known != end; ++known) {
       const Program& program = programs_[known->second];
-      if (program.graph == binding.graph && *program.tags == binding.tags()) return known->second;
+      if (program.graph == graph && *program.tags == binding.tags()) return known->second;
     }
     const auto program = static_cast<std::uint32_t>(programs_.size());
-    programs_.push_back({binding.graph, &binding.tags()});
+    programs_.push_back({graph, &binding.tags()});
     tagged_.emplace(digest.value(), program);
     return program;
   }
 
   void add_peers(const RankBinding& binding) {
-    const SlotTransfers& transfers = transfers_[binding.graph];
+    const SlotTransfers& transfers = transfers_[model_[binding.graph]];
     std::vector<std::pair<RankId, std::uint32_t>> slots;
     for (std::uint32_t slot = 0; slot < transfers.size(); ++slot)
       if (!transfers[slot].empty()) slots.emplace_back(binding.peers[slot], slot);
@@ -151,13 +159,14 @@ class TransferSides {
   }
 
   const Job& job_;
-  std::vector<SlotTransfers> transfers_;                          // by graph
+  std::vector<std::uint32_t> model_;                              // by graph
+  std::vector<SlotTransfers> transfers_;                          // by graph that is its own model
   std::vector<Program> programs_;                                 // first those without tags, by graph
   std::unordered_multimap<std::uint64_t, std::uint32_t> tagged_;  // programs by their digest
   std::vector<TransferSide> sides_;                               // 0: no traffic
   std::map<std::vector<std::uint32_t>, std::uint32_t> side_of_;   // by program and slots
   std::vector<std::uint32_t> key_;                                // looked up in side_of_; kept for its memory
-  std::vector<std::size_t> first_peer_;                           // into peers_, by RankId
+  std::vector<std::size_t> first_peer_;                           // into peers_, by place of the rank
   std::vector<Peer> peers_;
 };
 
@@ -251,16 +260,20 @@ bool agree(std::span<const MessageEnd> sends, std::span<const MessageEnd> receiv
 class TransferMatcher {
  public:
   explicit TransferMatcher(const Job& job) : job_(job), sides_(job) {
-    for (const ExecutionGraph& graph : job.graphs) result_.places.push_back(places_of(graph));
+    for (std::uint32_t graph = 0; graph < job.graphs.size(); ++graph)
+      result_.places.push_back(sides_.model(graph) == graph ? places_of(job.graphs[graph]) : Places());
   }
 
   EndLists match(DisagreementReport& report) && {
-    for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
-      const RankBinding& binding = job_.ranks[rank];
-      result_.graph_of.push_back(binding.graph);
+    const RankBindings& ranks = job_.ranks;
+    result_.period = ranks.period();
+    for (std::uint32_t place = 0; place < ranks.size() / ranks.period().count; ++place) {
+      const RankId rank{ranks.period().at(place)};
+      const std::uint32_t graph = ranks.graph(index_of(rank));
+      result_.graph_of.push_back(sides_.model(graph));
       result_.first_slot.push_back(result_.slots.size());
-      result_.slots.resize(result_.slots.size() + job_.graphs[binding.graph].peer_slots());
-      for (const TransferSides::Peer& peer : sides_.peers(RankId(rank))) match_with(RankId(rank), peer);
+      result_.slots.resize(result_.slots.size() + job_.graphs[graph].peer_slots());
+      for (const TransferSides::Peer& peer : sides_.peers(rank)) match_with(rank, peer);
     }
     describe_disagreements(report);
     return std::move(result_);

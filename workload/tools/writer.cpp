@@ -353,8 +353,8 @@ void write_groups(OutputFile& file, const Job& job, const CommunicatorNaming& na
   file.write("{");
   for (std::size_t group = 1; group < job.communicators.size(); ++group) {
     std::string line = fmt::format("{}\n  {}: [", group == 1 ? "" : ",", nlohmann::json(naming.keys[group]).dump());
-    for (const RankId& member : job.communicators[group].members)
-      line += fmt::format("{}{}", &member == job.communicators[group].members.data() ? "" : ", ", index_of(member));
+    for (bool is_first = true; const RankId member : job.communicators[group].members)
+      line += fmt::format("{}{}", std::exchange(is_first, false) ? "" : ", ", index_of(member));
     file.write(line + "]");
   }
   file.write(job.communicators.size() > 1 ? "\n}\n" : "}\n");
@@ -379,13 +379,13 @@ ChakraSource write_job(const Job& job, const std::filesystem::path& directory, c
   if (!plan.roles.empty())
     files.add(roles_file_of(prefix.string()), [&](OutputFile& file) { write_roles(file, plan.roles); });
   std::unique_ptr<const EncodedGraph> graph;
-  const RankBinding* encoded = nullptr;
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> encoded;  // graph and labels
   for (const std::uint32_t rank : plan.ranks) {
-    const RankBinding& binding = job.ranks[rank];
-    if (encoded == nullptr || encoded->graph != binding.graph || encoded->labels != binding.labels) {
+    const std::pair of_rank(job.ranks.graph(rank), job.ranks.labels(rank));
+    if (encoded != of_rank) {
       graph.reset();
       graph = std::make_unique<EncodedGraph>(job.graph(RankId(rank)), job.labels_of(RankId(rank)));
-      encoded = &binding;
+      encoded = of_rank;
     }
     files.add(trace_path(prefix, rank), [&](OutputFile& file) { graph->write(file, job, RankId(rank), plan.naming); });
   }
@@ -396,7 +396,7 @@ ChakraSource write_job(const Job& job, const std::filesystem::path& directory, c
 std::uint64_t bytes_of_traces(const Job& job, TraceEach each) {
   const TracePlan plan = plan_of(job, each);
   const auto same = [&](std::uint32_t a, std::uint32_t b) {
-    return job.ranks[a].graph == job.ranks[b].graph && job.ranks[a].labels == job.ranks[b].labels;
+    return job.ranks.graph(a) == job.ranks.graph(b) && job.ranks.labels(a) == job.ranks.labels(b);
   };
   std::uint64_t bytes = 0;
   for (auto first = plan.ranks.begin(); first != plan.ranks.end();) {

@@ -150,10 +150,10 @@ class TraceModel::Comparison {
 
   std::optional<Meaning> learn(const Frame& frame, std::string_view names, std::string_view message) {
     const Use& use = model_.uses_[frame.use];
-    if (!differ_in_names_alone(model_.names(frame), names) || check_node(message)) return std::nullopt;
-    if (!message_.ParseFromArray(message.data(), static_cast<int>(message.size()))) return std::nullopt;
+    if (!differ_in_names_alone(model_.names(frame), names)) return std::nullopt;
+    if (!scan_node(message, Scan::kStrict, view_)) return std::nullopt;
     Findings findings(trace_.findings.file());
-    Meaning meaning{names, read_trace_node(message_, findings)};
+    Meaning meaning{names, read_trace_node(view_, findings)};
     const TraceNode& node = meaning.node;
     if (!findings.all().empty() || node.work.kind != use.kind || node.work.collective != use.collective)
       return std::nullopt;
@@ -187,7 +187,7 @@ class TraceModel::Comparison {
   std::map<std::uint32_t, std::string> communicators_;  // by slot, as descriptions and peers
   std::map<std::uint32_t, std::string> descriptions_;
   std::map<std::uint32_t, std::int64_t> peers_;
-  chakra::Node message_;
+  NodeView view_;
 };
 
 std::optional<RankTrace> TraceModel::read(const std::string& file, std::string_view bytes) const {

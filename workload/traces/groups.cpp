@@ -164,7 +164,7 @@ CommunicatorNames::CommunicatorNames(TraceSet traces, std::string groups_file, T
 }
 
 void CommunicatorNames::append(Communicator communicator) {
-  std::vector<RankId> sorted = communicator.members;
+  std::vector<RankId> sorted(communicator.members.begin(), communicator.members.end());
   std::ranges::sort(sorted);
   sorted_members_.push_back(std::move(sorted));
   communicators_.push_back(std::move(communicator));

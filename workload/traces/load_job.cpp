@@ -20,6 +20,7 @@
 #include "workload/graph/builder.h"
 #include "workload/graph/content_pool.h"
 #include "workload/graph/findings.h"
+#include "workload/graph/graph_pool.h"
 #include "workload/matching/matching.h"
 #include "workload/traces/alike.h"
 #include "workload/traces/files.h"
@@ -449,7 +450,7 @@ class JobLoader {
   std::vector<Findings> of_rank_;                    // what depends on the rank
   std::vector<RankBinding> bindings_;
   std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> merged_;
-  ContentPool<ExecutionGraph> graphs_;
+  GraphPool graphs_;
   ContentPool<NodeLabels> labels_;
 };
 

@@ -44,7 +44,7 @@ bool is_nccl_kernel(std::string_view name) {
 // Errors and doubts about one node.
 class NodeFindings {
  public:
-  NodeFindings(const chakra::Node& node, Findings& findings) : node_(node), findings_(findings) {}
+  NodeFindings(const NodeView& node, Findings& findings) : node_(node), findings_(findings) {}
 
   const std::string& file() const { return findings_.file(); }
   std::string name() const { return describe(node_); }
@@ -58,7 +58,7 @@ class NodeFindings {
   void warning(std::string_view what, std::string_view hint = {}) { findings_.warning(what, name(), hint); }
 
  private:
-  const chakra::Node& node_;
+  const NodeView& node_;
   Findings& findings_;
   bool has_errors_ = false;
 };
@@ -66,7 +66,7 @@ class NodeFindings {
 // Reads one node. Every rule reports what is wrong by itself and leaves `result_` usable.
 class NodeReader {
  public:
-  NodeReader(const chakra::Node& node, Findings& findings)
+  NodeReader(const NodeView& node, Findings& findings)
       : node_(node), attributes_(findings.file(), node), findings_(node, findings) {}
 
   TraceNode read() {
@@ -80,7 +80,7 @@ class NodeReader {
 
  private:
   void read_work() {
-    switch (static_cast<int>(node_.type())) {
+    switch (node_.type) {
       case chakra::INVALID_NODE:
         return read_untimed("INVALID");
       case chakra::METADATA_NODE:
@@ -98,14 +98,14 @@ class NodeReader {
       case chakra::COMM_COLL_NODE:
         return read_collective();
       default:
-        findings_.error("unknown node type", fmt::format("type {}", static_cast<int>(node_.type())),
+        findings_.error("unknown node type", fmt::format("type {}", node_.type),
                         "types 0 (INVALID) to 7 (COMM_COLL) are known");
     }
   }
 
   void read_duration() {
     constexpr std::int64_t kMicrosecond = 1'000'000;
-    const std::uint64_t micros = node_.duration_micros();
+    const std::uint64_t micros = node_.duration_micros;
     if (micros > static_cast<std::uint64_t>(Duration::max().count() / kMicrosecond))
       return findings_.error("duration beyond the 106 days that can be simulated", fmt::format("{} us", micros));
     const std::int64_t whole = static_cast<std::int64_t>(micros) * kMicrosecond;
@@ -138,9 +138,9 @@ class NodeReader {
 
   void read_metadata() {
     result_.work.duration.reset();
-    if (!is_process_group_node(node_.name())) return read_untimed("METADATA");
+    if (!is_process_group_node(node_.name)) return read_untimed("METADATA");
     // A marker whose list some tool has dropped says nothing; calls on its groups are then errors of their own.
-    result_.process_groups = read_process_groups({findings_.file(), 0, 0}, findings_.name(), node_.inputs().values());
+    result_.process_groups = read_process_groups({findings_.file(), 0, 0}, findings_.name(), node_.input_values);
     if (result_.process_groups.empty())
       findings_.warning("nodes that declare process groups list none in their inputs", kNoProcessGroupsHint);
   }
@@ -165,7 +165,7 @@ class NodeReader {
   void read_compute() {
     result_.work.flops = Flops(amount("num_ops", std::numeric_limits<std::int64_t>::max()).value_or(0));
     result_.work.bytes = Bytes(amount("tensor_size").value_or(0));
-    if (!is_host_ && is_nccl_kernel(node_.name()))
+    if (!is_host_ && is_nccl_kernel(node_.name))
       findings_.warning("NCCL kernels typed COMP are simulated as compute, without their traffic");
     set_timed(is_host_ ? NodeKind::kHostCompute : NodeKind::kCompute);
   }
@@ -259,7 +259,7 @@ class NodeReader {
     read_priority();
   }
 
-  const chakra::Node& node_;
+  const NodeView& node_;
   ChakraAttributes attributes_;
   NodeFindings findings_;
   TraceNode result_;
@@ -275,7 +275,7 @@ chakra::CollectiveCommType chakra_type_of(CollectiveKind kind) {
   return known->type;
 }
 
-TraceNode read_trace_node(const chakra::Node& node, Findings& findings) {
+TraceNode read_trace_node(const NodeView& node, Findings& findings) {
   try {
     return NodeReader(node, findings).read();
   } catch (const InputError& error) {

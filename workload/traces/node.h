@@ -36,6 +36,6 @@ inline constexpr const char* kDurationPicos = "duration_picos";
 chakra::CollectiveCommType chakra_type_of(CollectiveKind kind);
 
 // Wrong attributes become errors in `findings`, and the node is returned free; doubtful ones become warnings.
-TraceNode read_trace_node(const chakra::Node& node, Findings& findings);
+TraceNode read_trace_node(const NodeView& node, Findings& findings);
 
 }  // namespace orrery::workload

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,13 +23,30 @@ namespace {
 struct DecodedNode {
   std::uint64_t id = 0;
   std::uint64_t frame = 0;
-  std::string name;
   TraceNode node;
-  std::vector<std::uint64_t> ctrl;
-  std::vector<std::uint64_t> data;
+  // Places in DecodedTrace.
+  std::size_t name = 0, first_dependency = 0;
+  std::uint32_t name_size = 0, ctrl = 0, data = 0;
 };
 
-class Collector final : public ChakraVisitor {
+// Nodes with their names and dependencies, each kind one after the other.
+struct DecodedTrace {
+  std::vector<DecodedNode> nodes;
+  std::string names;
+  std::vector<std::uint64_t> dependencies;  // of a node those of control, then those of data
+
+  std::string_view name(const DecodedNode& node) const {
+    return std::string_view(names).substr(node.name, node.name_size);
+  }
+  std::span<const std::uint64_t> ctrl(const DecodedNode& node) const {
+    return std::span(dependencies).subspan(node.first_dependency, node.ctrl);
+  }
+  std::span<const std::uint64_t> data(const DecodedNode& node) const {
+    return std::span(dependencies).subspan(node.first_dependency + node.ctrl, node.data);
+  }
+};
+
+class Collector final : public NodeViewVisitor {
  public:
   explicit Collector(Findings& findings) : findings_(findings) {}
 
@@ -38,35 +56,37 @@ class Collector final : public ChakraVisitor {
         if (const auto size = integer_of(attribute); size && *size > 0) world_ = static_cast<std::uint64_t>(*size);
   }
 
-  void node(const chakra::Node& node, ChakraPosition position) override {
-    nodes_.push_back({node.id(),
-                      position.frame,
-                      node.name(),
-                      read_trace_node(node, findings_),
-                      {node.ctrl_deps().begin(), node.ctrl_deps().end()},
-                      {node.data_deps().begin(), node.data_deps().end()}});
+  void view(const NodeView& node, ChakraPosition position) override {
+    trace_.nodes.push_back({node.id, position.frame, read_trace_node(node, findings_), trace_.names.size(),
+                            trace_.dependencies.size(), static_cast<std::uint32_t>(node.name.size()),
+                            static_cast<std::uint32_t>(node.ctrl_deps.size()),
+                            static_cast<std::uint32_t>(node.data_deps.size())});
+    trace_.names += node.name;
+    for (const auto* list : {&node.ctrl_deps, &node.data_deps})
+      trace_.dependencies.insert(trace_.dependencies.end(), list->begin(), list->end());
   }
 
-  std::vector<DecodedNode> take() { return std::move(nodes_); }
+  DecodedTrace take() { return std::move(trace_); }
   std::optional<std::uint64_t> world() const { return world_; }
 
  private:
   Findings& findings_;
-  std::vector<DecodedNode> nodes_;
+  DecodedTrace trace_;
   std::optional<std::uint64_t> world_;
 };
 
 // Sorts by id and leaves the first of each id.
-void sort_by_id(std::vector<DecodedNode>& nodes, Findings& findings) {
+void sort_by_id(DecodedTrace& trace, Findings& findings) {
+  std::vector<DecodedNode>& nodes = trace.nodes;
   const auto less = [](const DecodedNode& a, const DecodedNode& b) { return a.id < b.id; };
   if (!std::ranges::is_sorted(nodes, less)) std::ranges::stable_sort(nodes, less);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (kept > 0 && nodes[kept - 1].id == nodes[i].id) {
-      findings.error(
-          "two nodes with the same id",
-          fmt::format("{} (message {}) and \"{}\" (message {})", describe_node(nodes[i].id, nodes[kept - 1].name),
-                      nodes[kept - 1].frame, printable(nodes[i].name, 60), nodes[i].frame));
+      findings.error("two nodes with the same id",
+                     fmt::format("{} (message {}) and \"{}\" (message {})",
+                                 describe_node(nodes[i].id, trace.name(nodes[kept - 1])), nodes[kept - 1].frame,
+                                 printable(trace.name(nodes[i]), 60), nodes[i].frame));
       continue;
     }
     if (kept != i) nodes[kept] = std::move(nodes[i]);
@@ -146,33 +166,34 @@ void take_timestamps(std::vector<DecodedNode>& nodes, Findings& findings) {
   }
 }
 
-NodeLabels labels_of(const std::vector<DecodedNode>& nodes) {
+NodeLabels labels_of(const DecodedTrace& trace) {
   std::vector<NodeLabel> labels;
-  labels.reserve(nodes.size());
-  for (const DecodedNode& decoded : nodes) labels.push_back({decoded.id, decoded.name});
+  labels.reserve(trace.nodes.size());
+  for (const DecodedNode& decoded : trace.nodes) labels.push_back({decoded.id, trace.name(decoded)});
   return NodeLabels(labels);
 }
 
-std::vector<TraceDependency> dependencies_of(const std::vector<DecodedNode>& nodes) {
+std::vector<TraceDependency> dependencies_of(const DecodedTrace& trace) {
   std::vector<TraceDependency> result;
-  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-    for (const std::uint64_t before : nodes[i].ctrl) result.push_back({NodeId(i), before, true});
-    for (const std::uint64_t before : nodes[i].data) result.push_back({NodeId(i), before, false});
+  result.reserve(trace.dependencies.size());
+  for (std::uint32_t i = 0; i < trace.nodes.size(); ++i) {
+    for (const std::uint64_t before : trace.ctrl(trace.nodes[i])) result.push_back({NodeId(i), before, true});
+    for (const std::uint64_t before : trace.data(trace.nodes[i])) result.push_back({NodeId(i), before, false});
   }
   return result;
 }
 
-void build_graph(std::vector<DecodedNode> nodes, Dependencies chosen, TraceReader reader, HostTimes host,
-                 RankTrace& trace) {
-  sort_by_id(nodes, trace.findings);
+void build_graph(DecodedTrace decoded, Dependencies chosen, TraceReader reader, HostTimes host, RankTrace& trace) {
+  sort_by_id(decoded, trace.findings);
+  std::vector<DecodedNode>& nodes = decoded.nodes;
   if (host == HostTimes::kTimestamps) take_timestamps(nodes, trace.findings);
-  trace.labels = labels_of(nodes);
-  const DependencyCheck dependencies(trace.labels, dependencies_of(nodes));
+  trace.labels = labels_of(decoded);
+  const DependencyCheck dependencies(trace.labels, dependencies_of(decoded));
   dependencies.report(chosen, reader, trace.findings);
   dependencies.report_none_chosen(chosen, reader, trace.findings);
   if (reader == TraceReader::kLint) dependencies.report_ignored(chosen, trace.findings);
-  for (const DecodedNode& decoded : nodes)
-    std::ranges::copy(decoded.node.process_groups, std::back_inserter(trace.process_groups));
+  for (const DecodedNode& node : nodes)
+    std::ranges::copy(node.node.process_groups, std::back_inserter(trace.process_groups));
   if (trace.findings.has_errors()) return;
 
   const std::vector<Edge> edges = dependencies.edges(chosen);

@@ -131,7 +131,7 @@ SlotOrder slot_order(const ExecutionGraph& graph) {
 // Distinct ids that a rank names, in order, and the index among them by slot.
 template <class Id>
 struct Named {
-  Named(std::span<const std::uint32_t> slots, const std::vector<Id>& of_slot) {
+  Named(std::span<const std::uint32_t> slots, const IdList<Id>& of_slot) {
     std::map<Id, std::uint32_t> numbers;
     for (const std::uint32_t slot : slots) {
       const auto [known, is_new] = numbers.emplace(of_slot[slot], static_cast<std::uint32_t>(ids.size()));

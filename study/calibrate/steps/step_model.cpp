@@ -127,21 +127,22 @@ ConfigValue StepModel::on_machine(const MeasuredStep& step, const CalibratedMach
   return job;
 }
 
-experiment::Run StepModel::run(std::size_t step, std::span<const double> factors) const {
+experiment::Run StepModel::run(std::size_t step, std::span<const double> factors,
+                               experiment::RunFigures figures) const {
   try {
     ConfigValue job = jobs_[step];
     for (std::size_t i = 0; i < factors.size(); ++i) multiply(job, constants_[i], factors[i], files_);
     Diagnostics diagnostics;
     const experiment::Experiment read =
         experiment::read_experiment(steps_[step].source, std::move(job), files_, diagnostics);
-    return experiment::run_experiment(read, true, diagnostics);
+    return experiment::run_experiment(read, true, diagnostics, {}, figures);
   } catch (const InputError& error) {
     throw of_step(error, steps_[step]);
   }
 }
 
 double StepModel::seconds(std::size_t step, std::span<const double> factors) const {
-  return orrery::seconds(report::iteration_time(run(step, factors).result));
+  return orrery::seconds(report::iteration_time(run(step, factors, experiment::RunFigures::none()).result));
 }
 
 std::vector<double> StepModel::seconds(std::span<const double> factors, const WorkProgress& progress) const {

@@ -31,7 +31,7 @@ class StepModel {
   // By step, with `factors` on the constants. A job is simulated whether it fits the memory or not: it did run.
   std::vector<double> seconds(std::span<const double> factors, const WorkProgress& progress = {}) const;
   double seconds(std::size_t step, std::span<const double> factors) const;
-  experiment::Run run(std::size_t step, std::span<const double> factors) const;
+  experiment::Run run(std::size_t step, std::span<const double> factors, experiment::RunFigures figures = {}) const;
   // d log(time) / d log(factor), by constant and step; of `constants` alone, 0 of others.
   std::vector<std::vector<double>> slopes(std::span<const double> factors, std::span<const std::size_t> constants,
                                           const WorkProgress& progress = {}) const;

@@ -79,7 +79,8 @@ void predict(const Measured& row, const ConfigFiles& files, const RowPoint& poin
   const experiment::Experiment experiment = read_table_experiment(table, size_of(row), files, diagnostics);
   const auto simulate = [&]() -> Prediction {
     try {
-      const experiment::Run run = experiment::run_experiment(experiment, true, diagnostics, point.progress());
+      const experiment::Run run =
+          experiment::run_experiment(experiment, true, diagnostics, point.progress(), experiment::RunFigures::none());
       return {seconds(report::iteration_time(run.result)),
               {},
               {{"generation", std::string(name_of(measured_as(experiment.machine_kind().architecture)))}}};

@@ -11,6 +11,7 @@
 #include "experiment/job.h"
 #include "experiment/runs/run.h"
 #include "report/parts.h"
+#include "study/points/shared.h"
 #include "workload/training/program/generate_job.h"
 #include "workload/training/spec/software.h"
 
@@ -114,6 +115,40 @@ void add_allocated(const TrainingTable& table, const ConfigFiles& files, Trainin
   }
 }
 
+// What the simulation says of a job, whatever was measured of it.
+struct SimulatedStep {
+  double seconds = 0;  // of an iteration
+  double mfu = 0;
+  std::string bound_by;
+  bool fits_memory = true;
+  Bytes in_use;  // memory
+};
+
+SimulatedStep simulate(const experiment::Experiment& experiment, const experiment::RunProgress& progress) {
+  Diagnostics memory;
+  const bool fits = experiment::check_memory(experiment, true, memory);
+  Diagnostics diagnostics;
+  const experiment::RunFigures figures{.parts = true, .path = true, .passes = false};
+  const report::Result result = experiment::run_experiment(experiment, true, diagnostics, progress, figures).result;
+  return {seconds(report::iteration_time(result)), result.training->mfu,
+          result.path.empty() ? std::string() : result.path.front().what, fits, result.training->memory.in_use()};
+}
+
+Prediction prediction_of(const TrainingCase& one, const SimulatedStep& step) {
+  Prediction prediction{step.seconds,
+                        one.measured,
+                        {{"software", one.software().name},
+                         {"architecture", std::string(name_of(one.architecture()))},
+                         {"mfu", step.mfu},
+                         {"bound_by", step.bound_by},
+                         {"fits_memory", step.fits_memory}}};
+  if (one.row->memory) {
+    prediction.facts["measured_memory_bytes"] = one.row->memory->count();
+    prediction.facts["predicted_memory_bytes"] = step.in_use.count();
+  }
+  return prediction;
+}
+
 }  // namespace
 
 std::vector<MeasuredGroup> training_families(const MeasuredRows& rows) {
@@ -134,6 +169,7 @@ std::vector<std::string> software_of(const MeasuredGroup& family) {
 
 TrainingValidation validate_training(std::span<const TrainingTable> tables, const ConfigFiles& files, Points* points) {
   TrainingValidation validation{scored_rows(tables), {}, {}, {}, {}};
+  SharedValues<SimulatedStep> steps;  // of rows that measured the same job, as often as it was run
   predict_rows(
       validation.rows,
       [&](std::size_t i, const RowPoint& point) {
@@ -143,7 +179,14 @@ TrainingValidation validate_training(std::span<const TrainingTable> tables, cons
           return key_of(fmt::format("validate {} {}", one.measured, one.row->memory.value_or(Bytes(0)).count()),
                         one.experiment, {});
         };
-        point.answer(key, [&] { return predict(one, point.progress()); });
+        const auto simulated = [&] { return simulate(one.experiment, point.progress()); };
+        point.answer(key, [&] {
+          try {
+            return prediction_of(one, steps.get(key_of("step", one.experiment, {}), simulated));
+          } catch (const InputError& error) {
+            throw of_row(error, *one.row);
+          }
+        });
       },
       points, "jobs");
   validation.software = software_of(validation.rows, files);
@@ -199,22 +242,7 @@ void check_training_table(const std::string& file, const std::vector<std::string
 
 Prediction predict(const TrainingCase& one, const experiment::RunProgress& progress) {
   try {
-    Diagnostics memory;
-    const bool fits = experiment::check_memory(one.experiment, true, memory);
-    Diagnostics diagnostics;
-    const experiment::Run run = experiment::run_experiment(one.experiment, true, diagnostics, progress);
-    Prediction prediction{seconds(report::iteration_time(run.result)),
-                          one.measured,
-                          {{"software", one.software().name},
-                           {"architecture", std::string(name_of(one.architecture()))},
-                           {"mfu", run.result.training->mfu},
-                           {"bound_by", run.result.path.empty() ? std::string() : run.result.path.front().what},
-                           {"fits_memory", fits}}};
-    if (one.row->memory) {
-      prediction.facts["measured_memory_bytes"] = one.row->memory->count();
-      prediction.facts["predicted_memory_bytes"] = run.result.training->memory.in_use().count();
-    }
-    return prediction;
+    return prediction_of(one, simulate(one.experiment, progress));
   } catch (const InputError& error) {
     throw of_row(error, *one.row);
   }

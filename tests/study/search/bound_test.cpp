@@ -39,9 +39,12 @@ bool check_bounds(const JobText& job, std::size_t count) {
     const workload::TrainingSpec training = with_plan(base, plans[i]);
     CAPTURE(fmt::format("{}", fmt::join(settings_of(base, plans[i]), " ")));
     try {
-      const Duration bound = experiment::PlanBounds(experiment).of(training, Bytes::max()).time;
+      experiment::PlanBounds bounds(experiment);
+      const Duration bound = bounds.of(training, Bytes::max()).time;
       CHECK(bound > Duration::zero());
-      CHECK(bound <= time_of(experiment, training));
+      const Duration refined = bounds.refined(training, bound);
+      CHECK(bound <= refined);
+      CHECK(refined <= time_of(experiment, training));
     } catch (const InputError&) {  // of a library that cannot run its collectives
     }
   }
@@ -66,6 +69,7 @@ std::vector<JobText> jobs() {
       {"dgx-h100", 2, 96, "{layers: 10, hidden: 2048, heads: 16, kv_heads: 4, vocab: 50000, sequence: 4096}"},
       {"dgx-a100", 2, 64, kSmallExperts},
       {"dgx-h100", 1, 64, kSmallExperts, "  experts: {dispatch: deepep}\n  parallel: {expert: 2, data: 2}\n"},
+      {"dgx-h100", 2, 64, kSmallExperts, "  parallel: {expert: 4, expert_skew: 0.8, data: 4}\n"},
       {"dgx-a100", 1, 32, JobText().model, "  schedule: {kind: zero-bubble}\n"},
       {"dgx-a100", 1, 32, JobText().model, "  schedule: {kind: gpipe}\n  iterations: 3\n"},
       {"dgx-a100", 2, 64, JobText().model, "collectives: {library: fixed}\n"},
@@ -112,8 +116,9 @@ JobText random_job(std::mt19937_64& draw) {
   say(0.5, fmt::format("overlap: {{gradients: {}}}", is_true(draw, 0.5)));
   say(0.4, "software: " + one_of<std::string>(draw, {"megatron-2022", "megatron-2024", "megatron-2025", "fsdp-2023",
                                                      "deepspeed-2023", "megatron-deepspeed-2022"}));
-  say(0.5, fmt::format("schedule: {{kind: {}}}", one_of<std::string>(draw, {"gpipe", "zero-bubble", "zb-h2", "zb-v",
-                                                                            "pipedream", "dualpipe", "dualpipev"})));
+  say(0.5, fmt::format("schedule: {{kind: {}}}",
+                       one_of<std::string>(draw, {"gpipe", "zero-bubble", "zb-h2", "zb-v", "pipedream", "dualpipe",
+                                                  "dualpipev", "1f1b, overlap_passes: true"})));
   say(0.2, fmt::format("parallel: {{context_kind: {}, data: 1, zero: 0, sequence: false}}",
                        one_of<std::string>(draw, {"ring", "all-gather"})));
   say(0.2, "initial_broadcast: true");

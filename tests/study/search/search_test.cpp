@@ -177,7 +177,36 @@ TEST_CASE("the best are those of simulating all, whatever the threads") {
     const Search all = search_plans(request, kFiles);
     CHECK(all.simulated == all.found.size());
     CHECK(!all.next_bound());
-    for (std::size_t i = 0; i < 5; ++i) CHECK(all.found[i].time == some.found[i].time);
+    for (std::size_t i = 0; i < 5; ++i) {
+      CHECK(all.found[i].time == some.found[i].time);
+      CHECK(all.found[i].plan == some.found[i].plan);
+    }
+  }
+}
+
+// Jobs of which all plans are simulated, whatever schedules, devices and software they have.
+TEST_CASE("the best of small jobs are those of simulating all, in the same order") {
+  const std::string six = "{layers: 6, hidden: 768, heads: 12, vocab: 5000, sequence: 2048}";
+  const std::vector<JobText> jobs = {
+      {"dgx-a100", 1, 24, six, "  schedule: {kind: zero-bubble}\n"},
+      {"dgx-1v", 1, 24, six, "  software: megatron-2021\n"},
+      {"dgx-h100", 1, 32, kSmallExperts, "  iterations: 2\n"},
+      {"dgx-a100", 1, 16, six, "  schedule: {kind: gpipe}\n  overlap: {gradients: true}\n"}};
+  for (const JobText& job : jobs) {
+    CAPTURE(job.cluster, job.model, job.more);
+    SearchRequest request{file_of(job), {}};
+    request.best = 8;
+    request.ranges[static_cast<std::size_t>(PlanKey::kRecompute)] = {0};
+    const Search some = search_plans(request, kFiles);
+    request.simulates_all = true;
+    const Search all = search_plans(request, kFiles);
+    CHECK(some.bounds_hold);
+    CHECK(some.simulated < all.simulated);
+    REQUIRE(some.simulated >= 8);
+    for (std::size_t i = 0; i < 8; ++i) {
+      CHECK(all.found[i].time == some.found[i].time);
+      CHECK(all.found[i].plan == some.found[i].plan);
+    }
   }
 }
 

@@ -134,7 +134,7 @@ TEST_CASE("the points of a sweep are what each would be by itself, however many 
 // Takes the values of points from what their figures have, as run_sweep() does.
 void take_values(std::vector<SweepPoint>& points, const TrainingFigures* training = nullptr) {
   for (SweepPoint& point : points)
-    point.figures->values = figure_values({point.figures->iteration_time, training, nullptr, nullptr,
+    point.figures->values = figure_values({point.figures->iteration_time, training, nullptr, nullptr, true,
                                            point.figures->parts, point.figures->links, Bound{"compute", 0.75}});
 }
 

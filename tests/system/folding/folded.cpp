@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/error.h"
-#include "report/fold_check.h"
+#include "report/operations/fold_check.h"
 
 namespace orrery::test {
 namespace {

@@ -19,14 +19,16 @@ namespace {
 
 // Rank r becomes rank number[r].
 Job renamed(const Job& job, const std::vector<std::uint32_t>& number) {
-  const auto rename = [&](std::vector<RankId>& ranks) {
-    for (RankId& rank : ranks) rank = RankId(number[index_of(rank)]);
+  const auto renamed = [&](const auto& ranks) {
+    std::vector<RankId> result;
+    for (const RankId rank : ranks) result.push_back(RankId(number[index_of(rank)]));
+    return result;
   };
   Job result = job;
-  for (Communicator& communicator : result.communicators) rename(communicator.members);
+  for (Communicator& communicator : result.communicators) communicator.members = renamed(communicator.members);
   for (std::uint32_t rank = 0; rank < number.size(); ++rank) {
     RankBinding binding = job.ranks[rank];
-    rename(binding.peers);
+    binding.peers = renamed(binding.peers);
     for (std::int64_t& root : binding.own_details().roots)
       if (root >= 0) root = number[static_cast<std::size_t>(root)];
     result.ranks[number[rank]] = std::move(binding);

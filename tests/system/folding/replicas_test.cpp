@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "tests/system/plans/fake_library.h"
 #include "tests/system/random_jobs.h"
 #include "tests/system/small_jobs.h"
+#include "tests/workload/training/small_training.h"
 
 using namespace orrery;
 using namespace orrery::network;
@@ -50,6 +52,22 @@ std::vector<DeviceId> random_placement(std::mt19937_64& random, std::uint32_t ra
   return placement;
 }
 
+// A generated job, whose ranks repeat over the data dimension.
+Job repeating_job(std::mt19937_64& random, std::uint32_t devices, std::uint32_t per_node) {
+  TrainingSpec training = orrery::testing::small_training(orrery::testing::small_gpt());
+  const auto degree = [&](ParallelDimension dimension) -> std::int64_t& {
+    return orrery::testing::degree(training, dimension);
+  };
+  degree(ParallelDimension::kTensor) = std::gcd(random() % 3 == 0 ? per_node / 2 : per_node, 8);
+  const std::int64_t columns = devices / degree(ParallelDimension::kTensor);
+  degree(ParallelDimension::kPipeline) = columns > 2 && random() % 2 == 0 ? 2 : 1;
+  degree(ParallelDimension::kData) = columns / degree(ParallelDimension::kPipeline);
+  if (random() % 3 == 0) std::ranges::shuffle(training.parallel.order, random);
+  training.parallel.zero = random() % 3 == 0 ? 1 : 0;
+  training.global_batch = 2 * degree(ParallelDimension::kData);
+  return generate_job(training, orrery::testing::FakeTimes()).job;
+}
+
 Case random_case(std::mt19937_64& random) {
   const std::vector<std::string> clusters = {"dgx-a100", "dgx-h100", "dgx-1v", "a40-pcie", "hgx-a800"};
   const std::uint32_t nodes = 2 + static_cast<std::uint32_t>(random() % 11);
@@ -61,6 +79,8 @@ Case random_case(std::mt19937_64& random) {
   const std::uint32_t per_node = made.experiment.fabric.dimensions().front().size;
   if (random() % 3 == 0) {
     made.job = random_job(random, devices);
+  } else if (random() % 2 == 0) {
+    made.job = repeating_job(random, devices, per_node);
   } else {
     bench::StageJob shape;
     shape.tensor = random() % 3 == 0 ? per_node / 2 : per_node;
@@ -120,8 +140,8 @@ void compare(const Case& c, const Symmetry& plain, const Symmetry& by_replicas) 
   }
 }
 
-// Brings all into use, replicas together, in any order. Returns whether there are any.
-bool compare_growing(const Case& c, std::mt19937_64& random) {
+// Brings all into use, replicas together, in any order. Returns whether there are any; counts those that repeat.
+bool compare_growing(const Case& c, std::mt19937_64& random, int& repeats) {
   const Matching matching = match(c.job);
   const FakeLibrary library;
   CollectiveOptions options = c.experiment.simulation.collectives;
@@ -161,6 +181,7 @@ bool compare_growing(const Case& c, std::mt19937_64& random) {
   plain.refine();
   by_replicas.refine();
   compare(c, plain, by_replicas);
+  if (replicas.repeats().any()) ++repeats;
   return replicas.any();
 }
 
@@ -168,17 +189,19 @@ bool compare_growing(const Case& c, std::mt19937_64& random) {
 
 TEST_CASE("600 random jobs have the same classes whether they are found by replicas or not") {
   std::mt19937_64 random(23);
-  int with_replicas = 0;
+  int with_replicas = 0, repeats = 0;
   for (int trial = 0; trial < 600; ++trial) {
     INFO("trial " << trial);
-    with_replicas += compare_growing(random_case(random), random) ? 1 : 0;
+    with_replicas += compare_growing(random_case(random), random, repeats) ? 1 : 0;
   }
   CHECK(with_replicas > 80);
   CHECK(with_replicas < 550);
+  CHECK(repeats > 2);
 }
 
 TEST_CASE("Replicas of a job are as many as its data-parallel ranks") {
   std::mt19937_64 random(1);
+  int repeats = 0;
   Case c{read_machine_text("cluster: dgx-a100\nnodes: 24"), {}, {}, {}};
   bench::StageJob shape;
   shape.pipeline = 3;
@@ -188,14 +211,15 @@ TEST_CASE("Replicas of a job are as many as its data-parallel ranks") {
   c.job = bench::stage_job(shape);
   for (std::uint32_t rank = 0; rank < c.job.ranks.size(); ++rank) c.placement.push_back(DeviceId(rank));
   c.own.assign(c.job.ranks.size(), 0);
-  CHECK(compare_growing(c, random));
+  CHECK(compare_growing(c, random, repeats));
   c.own[17] = 1;  // in whose row all are told apart, but not those beside it
-  compare_growing(c, random);
+  compare_growing(c, random, repeats);
 }
 
 // Alike in whom they talk to, as far as kinds and places go.
 TEST_CASE("Nodes whose ranks talk to one another are no replicas of nodes whose ranks talk across") {
   std::mt19937_64 random(1);
+  int repeats = 0;
   Case c{read_machine_text("cluster: dgx-a100\nnodes: 8"), {}, {}, {}};
   JobBuilder job(64);
   for (std::uint32_t node = 0; node < 8; ++node) {
@@ -206,5 +230,5 @@ TEST_CASE("Nodes whose ranks talk to one another are no replicas of nodes whose 
   c.job = job.build();
   for (std::uint32_t rank = 0; rank < 64; ++rank) c.placement.push_back(DeviceId(rank));
   c.own.assign(64, 0);
-  CHECK(compare_growing(c, random));
+  CHECK(compare_growing(c, random, repeats));
 }

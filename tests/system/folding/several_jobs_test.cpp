@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "report/fold_check.h"
+#include "report/operations/fold_check.h"
 #include "tests/system/random_jobs.h"
 #include "tests/system/small_jobs.h"
 #include "tests/workload/graph/grid_job.h"

@@ -162,9 +162,9 @@ TEST_CASE("the v1 feeder's JSON becomes the same kind of nodes") {
   CHECK(ChakraAttributes(file, reduce).integer("comm_type") == chakra::ALL_REDUCE);
   CHECK(ChakraAttributes(file, reduce).integer("comm_size") == 1048576);
   CHECK(ChakraAttributes(file, reduce).text("pg_name") == "1");
-  const auto* dims = ChakraAttributes(file, reduce).find("involved_dim");
-  REQUIRE(dims != nullptr);
-  CHECK(dims->bool_list().values_size() == 2);
+  const auto dims = ChakraAttributes(file, reduce).flags("involved_dim");
+  REQUIRE(dims.has_value());
+  CHECK(dims->size() == 2);
 
   const chakra::Node& send = contents.nodes[2];
   CHECK(send.data_deps(0) == 2);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "workload/graph/builder.h"
+#include "workload/graph/graph_pool.h"
 
 using namespace orrery;
 using namespace orrery::workload;
@@ -128,6 +129,72 @@ TEST_CASE("a node comes back as it was added") {
   CHECK(graph.stream_count() == 4);
   CHECK(graph.peer_slots() == 3);
   CHECK(std::ranges::equal(graph.transfers(), std::vector{n(0), n(3)}));
+}
+
+TEST_CASE("other amounts go to all nodes of the source, and nothing else changes") {
+  const auto compute = [](std::int64_t duration, std::int64_t bytes) {
+    return GraphNode{.kind = NodeKind::kCompute, .duration = Duration(duration), .bytes = Bytes(bytes)};
+  };
+  const auto build = [](const std::vector<std::pair<GraphNode, std::uint32_t>>& nodes) {
+    GraphBuilder builder;
+    for (const auto& [node, source] : nodes) builder.add(node, source);
+    builder.depend(n(2), n(0));
+    return std::move(builder).build();
+  };
+  // Nodes 0 and 2 are of source 1; node 1 has the same amounts, but is of source 2.
+  const ExecutionGraph graph = build({{compute(5, 7), 1}, {compute(5, 7), 2}, {compute(5, 7), 1}});
+  CHECK(graph.amount_number(n(0)) == graph.amount_number(n(2)));
+  CHECK(graph.amount_number(n(0)) != graph.amount_number(n(1)));
+  CHECK(graph.nodes_of(graph.amount_number(n(0))) == 2);
+  CHECK(graph.first_node(graph.amount_number(n(1))) == n(1));
+  const std::vector<ChangedNode> changed = {{n(2), compute(9, 0)}};
+  const ExecutionGraph other = graph.with_amounts(changed);
+  CHECK(other.form() == graph.form());
+  CHECK(other != graph);
+  // The same as if it had been built so, though there all that is equal has one number.
+  const ExecutionGraph built = build({{compute(9, 0), 0}, {compute(5, 7), 0}, {compute(9, 0), 0}});
+  CHECK(other == built);
+  CHECK(other.content_hash() == built.content_hash());
+  for (std::uint32_t i = 0; i < 3; ++i) CHECK(other.node(n(i)) == (i == 1 ? compute(5, 7) : compute(9, 0)));
+}
+
+TEST_CASE("graphs that differ in amounts alone share their form in a pool") {
+  const auto build = [](std::int64_t first, std::int64_t second, bool has_edge) {
+    GraphBuilder builder;
+    builder.add(timed(first));
+    builder.add(timed(second));
+    if (has_edge) builder.depend(n(1), n(0));
+    return std::move(builder).build();
+  };
+  GraphPool pool;
+  CHECK(pool.intern(build(5, 6, true)) == 0);
+  CHECK(pool.intern(build(7, 7, true)) == 1);  // nodes of one amount number
+  CHECK(pool.intern(build(5, 6, false)) == 2);
+  CHECK(pool.intern(build(5, 6, true)) == 0);
+  CHECK(pool[0].form() == pool[1].form());
+  CHECK_FALSE(pool[0].has_numbers_of(pool[1]));
+  CHECK(pool[0].form() != pool[2].form());
+  CHECK((pool[0].node(n(1)) == timed(6) && pool[1].node(n(1)) == timed(7)));
+}
+
+TEST_CASE("the host's times follow from other amounts") {
+  const auto compute = [](std::int64_t launches, std::int64_t span, std::int64_t duration) {
+    return GraphNode{.kind = NodeKind::kCompute,
+                     .duration = Duration(duration),
+                     .host = {.launches = Duration(launches), .span = Duration(span)}};
+  };
+  GraphBuilder builder;
+  builder.add(compute(2, 8, 5), 1);
+  builder.add(compute(3, 9, 6), 2);
+  builder.add(compute(2, 8, 5), 1);
+  const ExecutionGraph graph = std::move(builder).build();
+  const std::vector<ChangedNode> changed = {{n(0), compute(4, 12, 5)}};
+  const ExecutionGraph other = graph.with_amounts(changed);
+  // The host is busy for 2, then 3 more; or 4, then 3 more. It runs ahead by the span less the duration: 3; 7.
+  for (const auto& [of, before, ahead] : {std::tuple(&graph, std::array{0, 2, 5}, 3), {&other, {0, 4, 7}, 7}}) {
+    for (std::uint32_t i = 0; i < 3; ++i) CHECK(of->host_before(n(i)) == Duration(before[i]));
+    CHECK(of->host_ahead(0) == Duration(ahead));
+  }
 }
 
 TEST_CASE("merged communicator slots count their calls together") {

@@ -24,11 +24,12 @@ using namespace orrery::testing;
 
 namespace {
 
+// Graphs that are built anew have forms of their own.
 Job with_own_graphs(const Job& job) {
   Job own = job;
   own.graphs.clear();
   for (RankBinding& binding : own.ranks) {
-    own.graphs.push_back(job.graphs[binding.graph]);
+    own.graphs.push_back(with_communicator_slots(job.graphs[binding.graph], {}));
     binding.graph = static_cast<std::uint32_t>(own.graphs.size() - 1);
   }
   return own;
@@ -72,17 +73,19 @@ std::map<std::pair<RankId, NodeId>, TransferEnd> ends_by_definition(const Job& j
 // The k-th calls of all members, of which the rule about sizes is all that is left where they agree.
 std::vector<CollectiveCall> calls_by_definition(const Job& job, GroupId group) {
   std::vector<CollectiveCall> calls;
+  std::vector<std::vector<Bytes>> sizes;  // by call
   for (const RankId rank : job.communicators[index_of(group)].members) {
     std::size_t k = 0;
     for (const NodeId node : job.graph(rank).order()) {
       if (job.graph(rank).kind(node) != NodeKind::kCollective || job.communicator(rank, node) != group) continue;
       if (k == calls.size()) calls.push_back({job.graph(rank).collective_kind(node), {}, job.root(rank, node), {}});
-      calls[k++].bytes_of_member.push_back(job.graph(rank).bytes(node));
+      sizes.resize(calls.size());
+      sizes[k++].push_back(job.graph(rank).bytes(node));
     }
   }
-  for (CollectiveCall& call : calls) {
-    call.bytes = std::ranges::max(call.bytes_of_member);
-    if (std::ranges::min(call.bytes_of_member) == call.bytes) call.bytes_of_member.clear();
+  for (std::size_t k = 0; k < calls.size(); ++k) {
+    calls[k].bytes = std::ranges::max(sizes[k]);
+    if (std::ranges::min(sizes[k]) < calls[k].bytes) calls[k].bytes_of_member = MemberSizes(std::move(sizes[k]));
   }
   return calls;
 }

@@ -62,7 +62,7 @@ TEST_CASE("an all-to-all with different sizes keeps each member's, in the order 
     return Trace{collective(1, chakra::ALL_TO_ALL, bytes, "g"), collective(2, chakra::ALL_TO_ALL, 7, "g")};
   };
   const Matching matching = match(JobFiles({trace(10), trace(30), trace(20)}, R"({"g": [2, 0, 1]})").load());
-  CHECK(matching.calls(GroupId{1})[0].bytes_of_member == std::vector<Bytes>{Bytes(20), Bytes(10), Bytes(30)});
+  CHECK(matching.calls(GroupId{1})[0].bytes_of_member == MemberSizes({Bytes(20), Bytes(10), Bytes(30)}));
   CHECK(matching.calls(GroupId{1})[0].bytes == Bytes(30));
   CHECK(matching.calls(GroupId{1})[1].bytes_of_member.empty());
 }

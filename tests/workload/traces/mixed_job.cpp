@@ -68,7 +68,8 @@ class MixedJob {
     workload::Communicator world{"world", {}};
     for (std::uint32_t rank = 0; rank < ranks; ++rank) world.members.push_back(RankId{rank});
     job_.communicators = {world, {"tensor \"0\"", world.members}, {"pipe\n\xC3\xA9", world.members}};
-    std::ranges::reverse(job_.communicators[1].members);
+    job_.communicators[1].members = {};
+    for (std::uint32_t rank = ranks; rank-- > 0;) job_.communicators[1].members.push_back(RankId{rank});
     for (std::uint32_t i = 0; i < nodes; ++i) nodes_.push_back(any_node(random));
     for (std::uint32_t i = 1; i < nodes; ++i)
       for (std::uint32_t k = below(random, 4); k > 0; --k) edges_.push_back({NodeId{below(random, i)}, NodeId{i}});

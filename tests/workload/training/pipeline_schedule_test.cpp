@@ -10,6 +10,8 @@
 #include <sstream>
 #include <string>
 
+#include "workload/training/pipeline/holding.h"
+
 using namespace orrery;
 using namespace orrery::workload;
 
@@ -379,4 +381,68 @@ TEST_CASE("the bubble of DualPipe and DualPipeV is the one that DeepSeek-V3 stat
         const int steps = static_cast<int>(shape.stages) - 1;
         CHECK(bubble(shape, times) == steps * (3 * times.forward - times.weight));
       }
+}
+
+// Micro-batches go through the chunks in groups: of the k-th pass forward, k / (group * chunks) is the group, and
+// within it k / length the chunk (Megatron-Core, get_model_chunk_id); backward the chunks come in reverse.
+TEST_CASE("orders in runs are those of the closed form, pass by pass") {
+  for (const std::uint32_t stages : {2U, 3U, 4U})
+    for (const std::uint32_t chunks : {2U, 3U})
+      for (const std::uint32_t group : {stages, stages + 1, 2 * stages})
+        for (std::uint32_t micro_batches = group; micro_batches < 6 * group; ++micro_batches) {
+          if (!is_group(group, micro_batches, stages)) continue;
+          for (std::uint32_t stage = 0; stage < stages; ++stage) {
+            CAPTURE(stages, chunks, group, micro_batches, stage);
+            const auto nth = [&](PassKind kind, std::uint32_t k) {
+              const std::uint32_t first = k / (group * chunks) * group;
+              const std::uint32_t length = std::min(group, micro_batches - first), in_group = k - first * chunks;
+              const std::uint32_t chunk = in_group / length;
+              return Pass{kind, first + in_group % length, kind == PassKind::kForward ? chunk : chunks - 1 - chunk};
+            };
+            const std::uint32_t passes = micro_batches * chunks;
+            const std::uint32_t lead = std::min(passes, 2 * (stages - stage - 1) + (chunks - 1) * group);
+            std::vector<Pass> expected;
+            for (std::uint32_t k = 0; k < lead; ++k) expected.push_back(nth(PassKind::kForward, k));
+            for (std::uint32_t k = 0; k < passes; ++k) {
+              if (lead + k < passes) expected.push_back(nth(PassKind::kForward, lead + k));
+              expected.push_back(nth(PassKind::kBackward, k));
+            }
+            const PipelineShape shape{ScheduleKind::kInterleaved, stages, chunks, micro_batches, false, group};
+            CHECK(pipeline_order(shape, stage) == expected);
+          }
+        }
+}
+
+TEST_CASE("ten times as many micro-batches are as many runs") {
+  const auto runs = [](PipelineShape shape, std::uint32_t micro_batches) {
+    shape.micro_batches = micro_batches;
+    std::size_t count = 0;
+    for (const PassPhase& phase : pipeline_phases(shape, 1)) count += phase.runs.size();
+    return count;
+  };
+  for (const ScheduleKind kind : all_kinds()) {
+    if (runs_pairs(kind)) continue;
+    CAPTURE(name_of(kind));
+    const std::uint32_t chunks = kind == ScheduleKind::kInterleaved ? 3 : is_v_shaped(kind) ? 2 : 1;
+    const PipelineShape shape{kind, 4, chunks};
+    CHECK(runs(shape, 400) == runs(shape, 40));
+    CHECK(runs(shape, 400) < 40);
+  }
+}
+
+// Twice: 5 bytes come, 3 come and go, 2 of the 5 go. The second time begins with 3 and has 11 at most; six are left.
+TEST_CASE("what repeats holds most the first time or the last") {
+  Holding once;
+  once.book(Bytes(5), Bytes(0));
+  once.book(Bytes(3), Bytes(3));
+  once.book(Bytes(0), Bytes(2));
+  CHECK((once.most == Bytes(8) && once.left == Bytes(3)));
+  const Holding twice = once.repeated(2);
+  CHECK((twice.most == Bytes(11) && twice.left == Bytes(6)));
+  // 6 go again: the first of two times 3 less has the most, 8 beside the 6.
+  Holding less;
+  less.book(Bytes(8), Bytes(11));
+  Holding all = twice;
+  all.add(less.repeated(2));
+  CHECK((all.most == Bytes(14) && all.left == Bytes(0)));
 }

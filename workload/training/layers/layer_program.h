@@ -75,6 +75,7 @@ struct Cost {
             saturating_add(processor_bound, other.processor_bound),
             has_own_processors || other.has_own_processors};
   }
+  bool operator==(const Cost&) const = default;
 };
 
 // Kernels one after the other.
@@ -132,6 +133,13 @@ struct LayerProgram {
   Bytes working{0};           // more than that while a pass runs
   Bytes summed{0};            // of it, what a weight gradient holds until it is added up
 };
+
+// Parts of a layer's program.
+enum class LayerPart : std::uint8_t { kForward, kRecompute, kBackward };
+
+inline const std::vector<Action>& actions_of(const LayerProgram& layer, LayerPart part) {
+  return part == LayerPart::kForward ? layer.forward : part == LayerPart::kRecompute ? layer.recompute : layer.backward;
+}
 
 // `taken`: multiprocessors that kernels leave to those of dispatch all the time, so that what computing bounds takes
 // longer in proportion. `host`: who launches them, one kernel after the other, and pieces of a product in one call of

@@ -21,6 +21,8 @@ struct LayerRule {
   std::optional<std::int64_t> last;
 
   bool is_even() const { return !embedding && !loss && !first && !last; }
+
+  bool operator==(const LayerRule&) const = default;
 };
 
 // Layers of each virtual stage in pipeline order; none if they do not divide so. Virtual stage i is chunk i / `stages`

@@ -14,10 +14,10 @@
 namespace orrery::workload {
 namespace {
 
-// Numbers of experts that have come, each by itself: chance of 0, 1, ... `picks` - 1 of them.
-using Counts = std::vector<double>;
+// Numbers of experts that have come, each by itself: chance of 0, 1, ... of them.
+using Counts = std::span<double>;
 
-void add_expert(Counts& counts, double chance) {
+void add_expert(Counts counts, double chance) {
   for (std::size_t k = counts.size(); k-- > 1;) counts[k] = counts[k] * (1 - chance) + counts[k - 1] * chance;
   counts[0] *= 1 - chance;
 }
@@ -25,22 +25,25 @@ void add_expert(Counts& counts, double chance) {
 // Adds to `sums` the rate at which each expert comes at `time` while fewer than `picks` of the others have come.
 // Returns the chance that fewer than that have come of all.
 double add_arrivals(std::span<const double> rates, double time, std::size_t picks, std::vector<double>& sums) {
-  Counts none(picks);
-  none[0] = 1;
-  std::vector<Counts> before = {none};  // experts 0 to i - 1
-  for (const double rate : rates) {
-    before.push_back(before.back());
-    add_expert(before.back(), -std::expm1(-rate * time));
+  std::vector<double> arrived;  // chance of each
+  for (const double rate : rates) arrived.push_back(-std::expm1(-rate * time));
+  std::vector<double> all((rates.size() + 1) * picks);
+  const auto before = [&](std::size_t i) { return Counts(all).subspan(i * picks, picks); };  // experts 0 to i - 1
+  before(0)[0] = 1;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    std::ranges::copy(before(i), before(i + 1).begin());
+    add_expert(before(i + 1), arrived[i]);
   }
-  Counts behind = none;  // experts i + 1 to the last
+  std::vector<double> behind(picks);  // experts i + 1 to the last
+  behind[0] = 1;
   for (std::size_t i = rates.size(); i-- > 0;) {
     double others = 0, at_most = 0;
     for (std::size_t k = 0; k < picks; ++k) {
       at_most += behind[k];
-      others += before[i][picks - 1 - k] * at_most;
+      others += before(i)[picks - 1 - k] * at_most;
     }
     sums[i] += rates[i] * time * std::exp(-rates[i] * time) * others;
-    add_expert(behind, -std::expm1(-rates[i] * time));
+    add_expert(behind, arrived[i]);
   }
   return std::accumulate(behind.begin(), behind.end(), 0.0);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -21,7 +22,7 @@ namespace orrery::workload {
 struct ProgramMemory {
   RankId first_rank{};
   MemoryNeed need;
-  std::vector<MemoryChange> changes;  // of the activations
+  MemoryCourse changes;  // of the activations
 };
 
 // Kernels that a number of ranks run.
@@ -41,8 +42,8 @@ struct TrainingFacts {
   std::int64_t workers = 0;  // ranks that are no servers
   // By graph: updates of weights that others may have updated since they were read. Empty lists where none can.
   std::vector<std::vector<WeightUpdate>> updates;
-  std::vector<ProgramMarks> marks;       // by graph
-  std::vector<PipelineFacts> pipelines;  // of several jobs one each, in their order
+  std::vector<std::shared_ptr<const ProgramMarks>> marks;  // by graph, none null
+  std::vector<PipelineFacts> pipelines;                    // of several jobs one each, in their order
 };
 
 struct TrainingJob {

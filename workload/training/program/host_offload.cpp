@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "workload/training/pipeline/holding.h"
 #include "workload/training/program/gradient_synchronisation.h"
 #include "workload/training/program/optimizer_step.h"
 
@@ -151,23 +152,31 @@ std::vector<DeviceUpdates> device_updates(const OffloadedStep& step) {
 }
 
 Bytes offloaded_states(const StageRequest& request) {
+  if (request.training->offload.states == 0) return Bytes(0);
   return share_of(optimizer_bytes(request), offloaded_step(request).parameters, own_parameters(request));
 }
 
 Bytes host_bytes(const StageRequest& request) {
+  const OffloadSpec& offload = request.training->offload;
+  if (!offload.any()) return Bytes(0);
   const OffloadedStep step = offloaded_step(request);
   Bytes bytes = offloaded_states(request);
-  if (request.training->offload.on_host) bytes += step.down + step.up;
-  Bytes now, peak;
-  for (const Pass& pass : pipeline_order(pipeline_shape(*request.training), request.stage)) {
-    const Bytes activations = activations_of(request.chunks[pass.chunk]);
-    if (pass.kind == PassKind::kForward) peak = std::max(peak, now += activations);
-    if (pass.kind == PassKind::kBackward) now -= activations;
-  }
-  return bytes + peak;
+  if (offload.on_host) bytes += step.down + step.up;
+  const auto of_run = [&](std::span<const PassStep> steps) {
+    Holding holding;
+    for (const PassStep& pass : steps) {
+      const Bytes activations = activations_of(request.chunks[pass.chunk]);
+      if (pass.kind == PassKind::kForward) holding.book(activations, Bytes(0));
+      if (pass.kind == PassKind::kBackward) holding.book(Bytes(0), activations);
+    }
+    return holding;
+  };
+  const std::vector<PassPhase> phases = pipeline_phases(pipeline_shape(*request.training), request.stage);
+  return bytes + holding_of(phases, of_run).most;
 }
 
 Bytes states_on_the_way(const StageRequest& request) {
+  if (request.training->offload.states == 0) return Bytes(0);
   const OffloadedStep step = offloaded_step(request);
   if (request.training->offload.on_host || step.parameters == 0) return Bytes(0);
   return share_of(step.up, std::min(2 * step.bucket, step.parameters), step.parameters);

@@ -4,10 +4,10 @@
 #include <map>
 #include <tuple>
 
+#include "workload/training/pipeline/schedule.h"
 #include "workload/training/program/gradient_synchronisation.h"
 #include "workload/training/program/host_offload.h"
 #include "workload/training/program/optimizer_step.h"
-#include "workload/training/program/parameter_gathers.h"
 
 namespace orrery::workload {
 namespace {
@@ -55,20 +55,38 @@ class Tally {
 
 }  // namespace
 
-std::vector<KernelUse> kernel_uses(const StageRequest& request, const OperatorTimes& times) {
+StageRuns runs_of(const StageRequest& request) {
   const TrainingSpec& training = *request.training;
-  // Layers that are alike share a program: how often each is run is soon counted.
-  std::map<std::tuple<const LayerProgram*, PassKind, bool>, std::int64_t> runs;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, PassKind, bool>, std::int64_t> counts;
   // A pipeline that is not flushed goes through all iterations at once, and updates after each micro-batch.
   const std::int64_t times_through = training.is_flushed() ? training.iterations : 1;
-  std::int64_t backward_passes = 0;
-  for (const StageUnit& unit : units_of_iteration(request)) {
-    if (unit.last && unit.pass.kind != PassKind::kForward) ++backward_passes;
-    if (unit.layer != nullptr) runs[{unit.layer->layer, unit.pass.kind, unit.pass.splits}] += times_through;
+  std::map<std::tuple<std::uint32_t, PassKind, bool>, std::int64_t> passes;  // by chunk, and whether it splits
+  StageRuns runs;
+  for (const Pass& pass : pipeline_order(pipeline_shape(training), request.stage)) {
+    if (pass.kind != PassKind::kForward) ++runs.backward_passes;
+    passes[{pass.chunk, pass.kind, pass.splits}] += times_through;
   }
+  for (const auto& [pass, count] : passes) {
+    const auto& [chunk, kind, splits] = pass;
+    for (std::uint32_t layer = 0; layer < request.chunks[chunk].size(); ++layer)
+      counts[{chunk, layer, kind, splits}] += count;
+  }
+  for (const auto& [key, count] : counts) {
+    const auto& [chunk, layer, kind, splits] = key;
+    runs.layers.push_back({chunk, layer, kind, splits, count});
+  }
+  return runs;
+}
+
+std::vector<KernelUse> kernel_uses(const StageRequest& request, const StageRuns& runs, const OperatorTimes& times) {
+  const TrainingSpec& training = *request.training;
+  // Layers that are alike share a program: how often each is run is soon counted.
+  std::map<std::tuple<const LayerProgram*, PassKind, bool>, std::int64_t> counts;
+  for (const LayerRuns& of : runs.layers)
+    counts[{request.chunks[of.chunk][of.layer].layer, of.kind, of.splits}] += of.count;
   Tally tally(training);
-  for (const auto& [run, count] : runs) tally.add(*std::get<0>(run), std::get<1>(run), std::get<2>(run), count);
-  const std::int64_t steps = training.is_flushed() ? training.iterations : backward_passes;
+  for (const auto& [run, count] : counts) tally.add(*std::get<0>(run), std::get<1>(run), std::get<2>(run), count);
+  const std::int64_t steps = training.is_flushed() ? training.iterations : runs.backward_passes;
   const OffloadedStep step = offloaded_step(request);
   if (step.rest.count() > 0) tally.add(ElementWise{ElementWiseKind::kOptimizer, step.rest}, steps);
   for (const DeviceUpdates& update : device_updates(step))

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "core/assert.h"
+#include "workload/training/pipeline/holding.h"
 #include "workload/training/program/gradient_synchronisation.h"
 #include "workload/training/program/host_offload.h"
 #include "workload/training/program/optimizer_step.h"
@@ -186,28 +188,86 @@ PassMemory layer_memory(std::span<const StageLayer> chunk, const Pass& pass, std
   return {layer.working, layer.working + layer.saved};
 }
 
-Bytes peak_activations(const StageRequest& request) {
-  Bytes now, peak;
-  const auto book = [&](const PassMemory& memory) {
-    peak = std::max(peak, now += memory.taken);
-    now -= memory.given;
-  };
-  const std::vector<Pass> order = pipeline_order(pipeline_shape(*request.training), request.stage);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const Pass& pass = order[i];
-    const std::vector<StageLayer>& chunk = request.chunks[pass.chunk];
-    if (!pass.beside_next) {
-      book(pass_memory(chunk, pass));
-      continue;
+Bytes sum_of(std::span<const MemoryPart> parts, const StageRequest& request) {
+  Bytes sum;
+  for (const MemoryPart& part : parts) {
+    const Pass pass{.kind = part.kind, .chunk = part.chunk, .splits = part.splits};
+    const std::vector<StageLayer>& chunk = request.chunks[part.chunk];
+    const PassMemory memory = part.layer ? layer_memory(chunk, pass, *part.layer) : pass_memory(chunk, pass);
+    sum += part.is_given ? memory.given : memory.taken;
+  }
+  return sum;
+}
+
+void MemoryBook::add(std::uint32_t number, bool at_end, const Parts& parts) {
+  const auto [known, is_new] = known_.try_emplace(parts, static_cast<std::uint32_t>(amounts_.size()));
+  if (is_new) {
+    amounts_.push_back(sum_of(parts, request_).count());
+    parts_.push_back(parts);
+  }
+  if (amounts_[known->second] > 0) places_.push_back({number, at_end, known->second});
+}
+
+void MemoryBook::take(StageProgram& program) && {
+  std::ranges::stable_sort(places_, {}, &MemoryCourse::Place::number);  // of passes side by side
+  program.memory = MemoryCourse(std::move(places_), std::move(amounts_));
+  program.memory_parts = std::move(parts_);
+}
+
+namespace {
+
+// Memory of the passes of a stage, each kind worked out once.
+class StageActivations {
+ public:
+  explicit StageActivations(const StageRequest& request)
+      : request_(request), known_(request.chunks.size() * kKinds, {kUnknown, Bytes(0)}) {}
+
+  Holding of(std::span<const PassStep> steps) {
+    Holding holding;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (steps[i].beside_next) {
+        add_pair(steps[i], steps[i + 1], holding), ++i;
+        continue;
+      }
+      const PassMemory& memory = of_pass(steps[i]);
+      holding.book(memory.taken, memory.given);
     }
-    const Pass& other = order[++i];
-    const std::vector<StageLayer>& others = request.chunks[other.chunk];
+    return holding;
+  }
+
+ private:
+  static constexpr std::size_t kKinds = 6;
+  static constexpr Bytes kUnknown{-1};
+
+  static Pass pass_of(const PassStep& step) { return {step.kind, 0, step.chunk, step.splits, step.beside_next}; }
+
+  const PassMemory& of_pass(const PassStep& step) {
+    const std::size_t kind = static_cast<std::size_t>(step.kind) * 2 + (step.splits ? 1 : 0);
+    PassMemory& known = known_[step.chunk * kKinds + kind];
+    if (known.taken == kUnknown) known = pass_memory(request_.chunks[step.chunk], pass_of(step));
+    return known;
+  }
+
+  void add_pair(const PassStep& step, const PassStep& other_step, Holding& holding) const {
+    const Pass pass = pass_of(step), other = pass_of(other_step);
+    const std::vector<StageLayer>& chunk = request_.chunks[pass.chunk];
+    const std::vector<StageLayer>& others = request_.chunks[other.chunk];
     for (std::size_t at = 0; at < std::max(chunk.size(), others.size()); ++at) {
       const PassMemory one = layer_memory(chunk, pass, at), two = layer_memory(others, other, at);
-      book({one.taken + two.taken, one.given + two.given});
+      holding.book(one.taken + two.taken, one.given + two.given);
     }
   }
-  return peak;
+
+  const StageRequest& request_;
+  std::vector<PassMemory> known_;  // by chunk and kind
+};
+
+}  // namespace
+
+Bytes peak_activations(const StageRequest& request) {
+  StageActivations activations(request);
+  const std::vector<PassPhase> phases = pipeline_phases(pipeline_shape(*request.training), request.stage);
+  return holding_of(phases, [&](std::span<const PassStep> steps) { return activations.of(steps); }).most;
 }
 
 }  // namespace orrery::workload

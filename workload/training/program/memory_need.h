@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,33 @@ PassMemory pass_memory(std::span<const StageLayer> chunk, const Pass& pass);
 // another; none behind the last layer. Two such passes go layer by layer: the forward pass takes what it saves while
 // the backward pass gives back what another had saved, each after the layers of both.
 PassMemory layer_memory(std::span<const StageLayer> chunk, const Pass& pass, std::size_t at);
+
+// Memory of all the parts.
+Bytes sum_of(std::span<const MemoryPart> parts, const StageRequest& request);
+
+// Writes down where the memory of activations changes in a program.
+class MemoryBook {
+ public:
+  using Parts = std::vector<MemoryPart>;
+
+  // `request` outlives it.
+  explicit MemoryBook(const StageRequest& request) : request_(request) {}
+
+  // Node `number` takes the parts when it starts, or gives them back when it ends.
+  void takes(std::uint32_t number, const Parts& parts) { add(number, false, parts); }
+  void gives(std::uint32_t number, const Parts& parts) { add(number, true, parts); }
+
+  void take(StageProgram& program) &&;
+
+ private:
+  void add(std::uint32_t number, bool at_end, const Parts& parts);
+
+  const StageRequest& request_;
+  std::map<Parts, std::uint32_t> known_;
+  std::vector<std::int64_t> amounts_;
+  std::vector<Parts> parts_;  // by amount
+  std::vector<MemoryCourse::Place> places_;
+};
 
 // The most that the passes of an iteration hold together.
 Bytes peak_activations(const StageRequest& request);

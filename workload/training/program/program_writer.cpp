@@ -18,6 +18,16 @@ std::uint32_t position_in(std::vector<T>& values, const T& value) {
 
 }  // namespace
 
+GraphNode with_cost(const Cost& cost, GraphNode node) {
+  if (cost.time == Duration::zero()) return node;
+  node.kind = NodeKind::kCompute;
+  node.duration = cost.time, node.flops = cost.flops, node.bytes = cost.bytes;
+  if (cost.host.launches > Duration::zero()) node.host = cost.host;
+  const Int128 bound = Int128{cost.processor_bound.count()} * kWholeShare / cost.time.count();
+  if (!cost.has_own_processors) node.processor_bound = static_cast<std::uint32_t>(bound);
+  return node;
+}
+
 void ProgramWriter::begin_iteration() {
   if (!has_begun_) initial_ = count_;
   if (has_begun_) ++iteration_;
@@ -45,12 +55,7 @@ NodeId ProgramWriter::host(std::string_view name, Duration time, bool synchronis
 }
 
 NodeId ProgramWriter::compute_beside(std::string_view name, const Cost& cost, const Nodes& after) {
-  if (cost.time == Duration::zero()) return write(name, {}, after);
-  GraphNode node{.kind = NodeKind::kCompute, .duration = cost.time, .flops = cost.flops, .bytes = cost.bytes};
-  if (cost.host.launches > Duration::zero()) node.host = cost.host;
-  const Int128 bound = Int128{cost.processor_bound.count()} * kWholeShare / cost.time.count();
-  if (!cost.has_own_processors) node.processor_bound = static_cast<std::uint32_t>(bound);
-  return write(name, node, after);
+  return write(name, with_cost(cost, {}), after);
 }
 
 NodeId ProgramWriter::collective_beside(std::string_view name, GroupFamily family, CollectiveKind kind, Bytes bytes,
@@ -108,17 +113,8 @@ NodeId ProgramWriter::rest_beside(std::uint32_t stretch, NodeId repetition) {
   return node;
 }
 
-void ProgramWriter::takes(std::uint32_t number, Bytes bytes) {
-  if (bytes.count() > 0) memory_.push_back({number, false, bytes.count()});
-}
-
-void ProgramWriter::gives(std::uint32_t number, Bytes bytes) {
-  if (bytes.count() > 0) memory_.push_back({number, true, -bytes.count()});
-}
-
 StageProgram ProgramWriter::take() && {
   ExecutionGraph graph = std::move(graph_).build();
-  std::ranges::stable_sort(memory_, {}, &MemoryChange::number);  // of passes side by side
   std::vector<NodeLabel> labels;
   labels.reserve(names_.size());
   for (std::uint32_t i = 0; i < count_; ++i) labels.push_back({graph.number(NodeId(i)), names_[i]});
@@ -128,16 +124,18 @@ StageProgram ProgramWriter::take() && {
           std::move(communicators_),
           std::move(peers_),
           tagged ? std::move(tags_) : std::vector<std::int64_t>(),
-          std::move(memory_),
+          {},
           std::move(iteration_starts_),
           initial_,
           std::move(updates_),
-          std::move(marks_)};
+          std::move(marks_),
+          {},
+          {}};
 }
 
 NodeId ProgramWriter::write(std::string_view name, const GraphNode& node, const Nodes& after) {
   mark();
-  const NodeId id = graph_.add(node);
+  const NodeId id = graph_.add(node, std::exchange(source_, 0));
   for (const NodeId before : after) graph_.depend(id, before);
   auto known = texts_.find(name);
   if (known == texts_.end()) known = texts_.emplace(name).first;

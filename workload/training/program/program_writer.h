@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -16,6 +16,9 @@
 #include "workload/training/program/stage_program.h"
 
 namespace orrery::workload {
+
+// The computation `node` with this cost; a node of no time is a kNoOp.
+GraphNode with_cost(const Cost& cost, GraphNode node);
 
 class ProgramWriter {
  public:
@@ -87,9 +90,8 @@ class ProgramWriter {
   NodeId repeat(std::uint32_t stretch);
   NodeId rest_beside(std::uint32_t stretch, NodeId repetition);
 
-  // Memory that a node takes when it starts, or gives back when it ends: by ExecutionGraph::number().
-  void takes(std::uint32_t number, Bytes bytes);
-  void gives(std::uint32_t number, Bytes bytes);
+  // The next node that is written has its amounts from this source (GraphBuilder::add).
+  void next_from(std::uint32_t source) { source_ = source; }
 
   void updates(const WeightUpdate& update) { updates_.push_back(update); }
 
@@ -111,18 +113,22 @@ class ProgramWriter {
   std::uint32_t written_out_size_ = 0;
   std::vector<std::uint32_t> stretch_sizes_;
   Nodes tail_;
-  std::set<std::string, std::less<>> texts_;
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  std::unordered_set<std::string, TextHash, std::equal_to<>> texts_;
   std::vector<std::string_view> names_;  // by node, of texts_
   std::vector<GroupFamily> communicators_;
   std::vector<Peer> peers_;
   std::vector<std::int64_t> tags_;
-  std::vector<MemoryChange> memory_;
   std::vector<NodeId> iteration_starts_;
   std::vector<WeightUpdate> updates_;
   std::uint32_t initial_ = 0;  // nodes before the first iteration
   bool has_begun_ = false;     // it has
   std::uint32_t iteration_ = 0;
   Place place_;
+  std::uint32_t source_ = 0;
   ProgramMarks marks_;
 };
 

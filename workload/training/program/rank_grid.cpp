@@ -2,7 +2,10 @@
 #include "workload/training/program/rank_grid.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -25,6 +28,33 @@ RankGrid::RankGrid(const Parallelism& parallel)
     strides_[at(dimension)] = stride;
     stride *= parallel.degree(dimension);
   }
+  find_period();
+}
+
+// The least number of neighbours by which group_of() of every family moves evenly: by whole shards, experts and copies,
+// or in the only shard that there is. Servers have all ranks as peers, so that nothing repeats.
+void RankGrid::find_period() {
+  const std::int64_t data = parallel_.data();
+  repeated_ = data;
+  if (parallel_.exchange == ExchangeKind::kParameterServer) return;
+  const auto moves_evenly = [&](std::int64_t places) {
+    const std::int64_t replicas = parallel_.context() * places, columns = parallel_.expert_columns();
+    const std::int64_t all = parallel_.replicas(), shard = parallel_.shard_ranks(), expert = parallel_.expert;
+    const std::int64_t expert_shard = parallel_.expert_shard_ranks();
+    return data % places == 0 && replicas % inner_ == 0 && (replicas % shard == 0 || shard == all) &&
+           columns * replicas % expert == 0 &&
+           (columns * replicas / expert % expert_shard == 0 || expert_shard >= columns * all / expert);
+  };
+  for (std::int64_t places = 1; places < repeated_; ++places)
+    if (moves_evenly(places)) repeated_ = places;
+  repeats_ = static_cast<std::uint32_t>(data / repeated_);
+}
+
+std::int64_t RankGrid::step(GroupFamily family) const {
+  if (repeats_ == 1) return 0;
+  Place there{};
+  there[kData] = repeated_;
+  return group_of(family, there) - group_of(family, {});
 }
 
 RankGrid::Place RankGrid::place(std::int64_t rank) const {
@@ -134,14 +164,77 @@ std::vector<RankId> RankGrid::members(GroupFamily family, const Place& place) co
   return members;
 }
 
-std::vector<Communicator> RankGrid::groups(GroupFamily family) const {
+namespace {
+
+// Lattices that groups share, each once.
+class Lattices {
+ public:
+  Members members(std::vector<RankId> ascending) {
+    const std::optional<Lattice> lattice = find_lattice(ascending);
+    return lattice ? Members(ascending.front(), shared(*lattice)) : Members(std::move(ascending));
+  }
+
+  // The members of digit 0, and so many times a period further.
+  Members members(std::vector<RankId> ascending, const Period& period) {
+    if (!period.any() || ascending.empty()) return members(std::move(ascending));
+    if (std::optional<Lattice> lattice = find_lattice(ascending)) {
+      lattice->push_back({period.count, period.stride});
+      if (is_ascending(*lattice)) return Members(ascending.front(), shared(*lattice));
+    }
+    const std::vector<RankId> first = ascending;
+    for (std::uint32_t digit = 1; digit < period.count; ++digit)
+      for (const RankId rank : first) ascending.push_back(RankId(index_of(rank) + digit * period.stride));
+    std::ranges::sort(ascending);
+    return Members(std::move(ascending));
+  }
+
+ private:
+  // Sorts axes by their strides and joins those of which one goes on where the other ends.
+  static bool is_ascending(Lattice& lattice) {
+    std::ranges::sort(lattice, {}, &LatticeAxis::stride);
+    std::erase_if(lattice, [](const LatticeAxis& axis) { return axis.count == 1; });
+    std::uint64_t reach = 0;
+    for (std::size_t axis = 0; axis < lattice.size(); ++axis) {
+      if (lattice[axis].stride <= reach) return false;
+      reach += std::uint64_t{lattice[axis].count - 1} * lattice[axis].stride;
+      if (axis == 0 || lattice[axis].stride != lattice[axis - 1].stride * lattice[axis - 1].count) continue;
+      lattice[axis - 1].count *= lattice[axis].count;
+      lattice.erase(lattice.begin() + static_cast<std::ptrdiff_t>(axis--));
+    }
+    return true;
+  }
+
+  std::shared_ptr<const Lattice> shared(const Lattice& lattice) {
+    std::shared_ptr<const Lattice>& known = known_[lattice];
+    if (!known) known = std::make_shared<const Lattice>(lattice);
+    return known;
+  }
+
+  std::map<Lattice, std::shared_ptr<const Lattice>> known_;
+};
+
+}  // namespace
+
+std::vector<Communicator> RankGrid::groups(GroupFamily family, GroupId first) const {
   std::vector<Communicator> groups(static_cast<std::size_t>(group_count(family)));
   for (std::size_t i = 0; i < groups.size(); ++i) groups[i].name = fmt::format("{}{}", name_of(family), i);
-  for (std::int64_t rank = 0; rank < ranks(); ++rank) {
+  const Period period = this->period();
+  std::vector<std::vector<RankId>> of_first(groups.size());  // members of digit 0
+  for (std::uint32_t i = 0; i < ranks() / period.count; ++i) {
+    const std::uint32_t rank = period.at(i);
     const Place where = place(rank);
-    if (!is_in(family, where)) continue;
-    groups[static_cast<std::size_t>(group_of(family, where))].members.push_back(
-        RankId(static_cast<std::uint32_t>(rank)));
+    if (is_in(family, where)) of_first[static_cast<std::size_t>(group_of(family, where))].push_back(RankId(rank));
+  }
+  Lattices lattices;
+  const auto step = static_cast<std::size_t>(this->step(family));
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (of_first[i].empty()) continue;
+    groups[i].members = step == 0 ? lattices.members(std::move(of_first[i]), period) : lattices.members(of_first[i]);
+    for (std::uint32_t digit = 1; step != 0 && digit < period.count; ++digit) {
+      Communicator& group = groups[i + digit * step];
+      group.members = groups[i].members.shifted(digit * period.stride);
+      group.shifted_from = GroupId(index_of(first) + static_cast<std::uint32_t>(i));
+    }
   }
   return groups;
 }

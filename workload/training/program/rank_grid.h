@@ -35,8 +35,15 @@ class RankGrid {
   std::int64_t group_of(GroupFamily family, const Place& place) const;
   // The members of the group of the family that the rank at `place` is in, ascending; none where it is in no group.
   std::vector<RankId> members(GroupFamily family, const Place& place) const;
-  // The groups of a family with their members in ascending order, called "tensor0", ...
-  std::vector<Communicator> groups(GroupFamily family) const;
+  // The groups of a family with their members in ascending order, called "tensor0", ..., as communicators from `first`
+  // on.
+  std::vector<Communicator> groups(GroupFamily family, GroupId first) const;
+
+  // The places of a number of neighbours along the data dimension repeat over it: programs are the same, peers as far
+  // away, and the groups of every family, by number, equally far from one another.
+  Period period() const { return {static_cast<std::uint32_t>(strides_[kData] * repeated_), repeats_}; }
+  // How far the group of a rank is, in the family, from that of the same rank a period further. 0: it is the same.
+  std::int64_t step(GroupFamily family) const;
 
   // The least number of ranks, at most `most`, in blocks of which, one behind the other from rank 0 on, every group of
   // the family is whole. 0: there is no such number, or a group is one rank.
@@ -50,9 +57,14 @@ class RankGrid {
   // Places along a dimension of the group of this family that has a member at `place`.
   std::vector<std::int64_t> reach(GroupFamily family, ParallelDimension dimension, const Place& place) const;
 
+  static constexpr auto kData = static_cast<std::size_t>(ParallelDimension::kData);
+  void find_period();
+
   const Parallelism parallel_;
   const std::int64_t inner_;  // ranks of kContextInner
   Place strides_;
+  std::int64_t repeated_ = 1;  // places along the data dimension that repeat
+  std::uint32_t repeats_ = 1;
 };
 
 GroupSizes group_sizes(const RankGrid& grid);

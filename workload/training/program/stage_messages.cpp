@@ -30,6 +30,13 @@ void write_ring(const RingExchange& ring, const std::string& name, ProgramWriter
   if (ring.has_gradients) writer.join(gradients.front());
 }
 
+// Megatron-Core waits for what it sends, but between chunks. The programs of V-shaped schedules and of ZB-H2, whose
+// stages run ahead of one another, do not.
+bool waits_for_sends(const TrainingSpec& training) {
+  if (is_v_shaped(training.schedule) || training.schedule == ScheduleKind::kZeroBubbleH2) return false;
+  return training.schedule == ScheduleKind::kOneForwardOneBackward || !training.software.overlap_pipeline;
+}
+
 void StageMessages::receive(std::span<const Pass> passes) {
   std::size_t received = 0;
   for (const Pass& pass : passes) {
@@ -55,19 +62,11 @@ void StageMessages::send(std::span<const Pass> passes) {
     const char* name = forward ? "send activations" : "send gradients";
     const ProgramWriter::Within beside(writer_, {pass, -1, PassRole::kBeside});
     const NodeId node = writer_.send_beside(name, neighbour(pass, forward), request_.boundary, tag_of(pass), after);
-    if (waits()) writer_.join(node);
+    if (waits_for_sends(*request_.training)) writer_.join(node);
   }
 }
 
 void StageMessages::begin_iteration() { computed_.assign(most_ahead() + 1, writer_.tail()); }
-
-// Megatron-Core waits for what it sends, but between chunks. The programs of V-shaped schedules and of ZB-H2, whose
-// stages run ahead of one another, do not.
-bool StageMessages::waits() const {
-  const ScheduleKind schedule = request_.training->schedule;
-  if (is_v_shaped(schedule) || schedule == ScheduleKind::kZeroBubbleH2) return false;
-  return schedule == ScheduleKind::kOneForwardOneBackward || !request_.training->software.overlap_pipeline;
-}
 
 bool StageMessages::is_paired() const { return request_.training->schedule == ScheduleKind::kOneForwardOneBackward; }
 

@@ -19,6 +19,9 @@ namespace orrery::workload {
 // belongs.
 void write_ring(const RingExchange& ring, const std::string& name, ProgramWriter& writer);
 
+// True if a stage goes on only when what it sent has left.
+bool waits_for_sends(const TrainingSpec& training);
+
 // Writes the messages between a stage and its neighbours, before and behind its passes.
 //
 // A receive is posted before the stage waits for what it sent: with the send of the pass before (batch_isend_irecv of
@@ -39,7 +42,6 @@ class StageMessages {
  private:
   // True if a receive is posted together with the send of the pass before.
   bool is_paired() const;
-  bool waits() const;
   std::size_t most_ahead() const;
   const ProgramWriter::Nodes& posted(const Pass& pass) const;
   bool is_end(const Pass& pass, bool towards_next) const;

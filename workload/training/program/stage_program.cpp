@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -25,20 +24,16 @@
 namespace orrery::workload {
 namespace {
 
-enum class Direction : std::uint8_t { kForward, kRecompute, kBackward };
+constexpr std::array<std::string_view, 3> kPartNames = {"forward", "recompute", "backward"};
 
-constexpr std::array<std::string_view, 3> kDirectionNames = {"forward", "recompute", "backward"};
-
-// Layers go backward in reverse order. A stage without layers passes on what comes.
-std::vector<StageUnit> units_of_pass(const StageRequest& request, const Pass& pass, std::uint32_t lane) {
+// Adds the layers of a pass, which go backward in reverse order. A stage without layers passes on what comes.
+void add_pass(const StageRequest& request, const Pass& pass, std::uint32_t lane, std::vector<StageUnit>& units) {
   const std::vector<StageLayer>& chunk = request.chunks[pass.chunk];
-  std::vector<StageUnit> units;
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     const std::size_t at = pass.kind == PassKind::kForward ? i : chunk.size() - 1 - i;
     units.push_back({pass, &chunk[at], i, i == 0, i + 1 == chunk.size(), lane});
   }
   if (chunk.empty()) units.push_back({pass, nullptr, 0, true, true, lane});
-  return units;
 }
 
 }  // namespace
@@ -49,14 +44,19 @@ std::vector<StageUnit> units_of_pass(const StageRequest& request, const Pass& pa
 // (deepseek-ai/DualPipe, _forward_backward_chunk).
 std::vector<StageUnit> units_of_iteration(const StageRequest& request) {
   const std::vector<Pass> order = pipeline_order(pipeline_shape(*request.training), request.stage);
-  std::vector<StageUnit> units;
+  std::vector<StageUnit> units, one, other;
+  std::size_t count = 0;
+  for (const Pass& pass : order) count += std::max<std::size_t>(request.chunks[pass.chunk].size(), 1);
+  units.reserve(count);
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (!order[i].beside_next) {
-      std::ranges::copy(units_of_pass(request, order[i], 0), std::back_inserter(units));
+      add_pass(request, order[i], 0, units);
       continue;
     }
-    const std::vector<StageUnit> one = units_of_pass(request, order[i], 1);
-    const std::vector<StageUnit> other = units_of_pass(request, order[++i], 2);
+    one.clear();
+    other.clear();
+    add_pass(request, order[i], 1, one);
+    add_pass(request, order[++i], 2, other);
     const std::size_t first = units.size();
     for (std::size_t k = 0; k < std::max(one.size(), other.size()); ++k) {
       if (k < one.size()) units.push_back(one[k]);
@@ -116,12 +116,14 @@ class LayerWriter {
   void write(const StageUnit& unit) {
     const bool is_alone = unit.lane == 0 || unit.layer->beside_another == nullptr;
     const LayerProgram& layer = is_alone ? *unit.layer->layer : *unit.layer->beside_another;
-    if (unit.pass.kind == PassKind::kForward) return write(unit, layer.forward, Direction::kForward);
-    if (unit.pass.kind == PassKind::kBackward) write(unit, layer.recompute, Direction::kRecompute);
-    write(unit, layer.backward, Direction::kBackward);
+    if (unit.pass.kind == PassKind::kForward) return write(unit, layer, LayerPart::kForward);
+    if (unit.pass.kind == PassKind::kBackward) write(unit, layer, LayerPart::kRecompute);
+    write(unit, layer, LayerPart::kBackward);
     const ProgramWriter::Within beside(writer_, PassRole::kBeside);
     if (training_.exchanges_layers() && exchanges_in(unit.pass, training_)) gradients_.flush();
   }
+
+  std::vector<ActionNode> take_actions() { return std::move(actions_); }
 
   // Nodes of this iteration that run beside and that nothing has waited for: weight gradients.
   std::size_t beside() const { return beside_.size(); }
@@ -134,10 +136,12 @@ class LayerWriter {
   }
 
  private:
-  void write(const StageUnit& unit, const std::vector<Action>& actions, Direction direction) {
-    const std::vector<std::string>& names = names_of(*unit.layer, actions, direction);
+  void write(const StageUnit& unit, const LayerProgram& layer, LayerPart part) {
+    const std::vector<Action>& actions = actions_of(layer, part);
+    const std::vector<std::string>& names = names_of(*unit.layer, actions, part);
     for (std::size_t i = 0; i < actions.size(); ++i) {
       if (!is_in_pass(actions[i], unit.pass.kind, unit.pass.splits)) continue;
+      if (!std::holds_alternative<RingExchange>(actions[i])) begin_action({&layer, part, i, NodeId(writer_.size())});
       if (const auto* compute = std::get_if<Compute>(&actions[i]))
         write(unit.pass, *compute, names[i]);
       else if (const auto* collective = std::get_if<Collective>(&actions[i]))
@@ -145,6 +149,18 @@ class LayerWriter {
       else
         write_ring(std::get<RingExchange>(actions[i]), names[i], writer_);
     }
+  }
+
+  // The next node is written for the action, and is the one that stands for it if it is the first.
+  void begin_action(const ActionNode& action) {
+    std::vector<std::uint32_t>& sources = sources_[{action.layer, action.part}];
+    if (action.action >= sources.size()) sources.resize(action.action + 1);
+    std::uint32_t& source = sources[action.action];
+    if (source == 0) {
+      actions_.push_back(action);
+      source = static_cast<std::uint32_t>(actions_.size());
+    }
+    writer_.next_from(source);
   }
 
   void write(const Pass& pass, const Compute& compute, const std::string& name) {
@@ -175,14 +191,13 @@ class LayerWriter {
 
   // "layer 3 attention forward", action by action.
   const std::vector<std::string>& names_of(const StageLayer& layer, const std::vector<Action>& actions,
-                                           Direction direction) {
-    const auto [known, added] = names_.try_emplace({layer.layer, layer.number, direction});
+                                           LayerPart part) {
+    const auto [known, added] = names_.try_emplace({layer.layer, layer.number, part});
     if (!added) return known->second;
     const std::string prefix = prefix_of(layer);
     for (const Action& action : actions) {
       const std::string& name = std::visit([](const auto& a) -> const std::string& { return a.name; }, action);
-      known->second.push_back(
-          fmt::format("{}{} {}", prefix, name, kDirectionNames[static_cast<std::size_t>(direction)]));
+      known->second.push_back(fmt::format("{}{} {}", prefix, name, kPartNames[static_cast<std::size_t>(part)]));
     }
     return known->second;
   }
@@ -192,7 +207,9 @@ class LayerWriter {
   ProgramWriter& writer_;
   Line line_;
   ProgramWriter::Nodes beside_;
-  std::map<std::tuple<const LayerProgram*, std::int64_t, Direction>, std::vector<std::string>> names_;
+  std::map<std::tuple<const LayerProgram*, std::int64_t, LayerPart>, std::vector<std::string>> names_;
+  std::map<std::pair<const LayerProgram*, LayerPart>, std::vector<std::uint32_t>> sources_;  // by action; 0: none yet
+  std::vector<ActionNode> actions_;                                                          // by source - 1
 };
 
 class StageBuilder {
@@ -205,7 +222,10 @@ class StageBuilder {
     if (!training_.is_flushed()) run_unflushed(units);
     for (std::int64_t i = 0; training_.is_flushed() && i < training_.iterations; ++i) run_iteration(units);
     input_.finish();
-    return std::move(writer_).take();
+    StageProgram program = std::move(writer_).take();
+    program.actions = layers_.take_actions();
+    std::move(memory_).take(program);
+    return program;
   }
 
  private:
@@ -267,14 +287,15 @@ class StageBuilder {
     layers_.write(unit);
     copies_.behind(unit);
     if (unit.lane == 0) return;
-    const PassMemory memory = layer_memory(chunk, unit.pass, unit.at);
-    writer_.takes(number, memory.taken);
-    to_give_ += memory.given;
+    MemoryPart part{unit.pass.chunk, unit.pass.kind, unit.pass.splits, false, static_cast<std::uint32_t>(unit.at)};
+    memory_.takes(number, {part});
+    part.is_given = true;
+    to_give_.push_back(part);
   }
 
   // Behind a layer of both passes.
   void give_back(std::size_t next_step) {
-    writer_.gives(writer_.written_out_size() - 1, std::exchange(to_give_, Bytes(0)));
+    memory_.gives(writer_.written_out_size() - 1, std::exchange(to_give_, {}));
     step_ = next_step;
   }
 
@@ -328,8 +349,7 @@ class StageBuilder {
     if (pass_.is_closed && !pass_.is_repeated && writer_.size() > pass_.start)
       stretches_[{unit.pass.chunk, unit.pass.kind, unit.pass.splits}] = {writer_.stretch_from(pass_.start),
                                                                          layers_.beside() > pass_.beside};
-    if (unit.lane == 0 && writer_.size() > pass_.start)
-      book(pass_memory(request_.chunks[unit.pass.chunk], unit.pass), pass_.number);
+    if (unit.lane == 0 && writer_.size() > pass_.start) book(unit.pass, pass_.number);
     if (exchanges_alone(unit)) messages_.send({&unit.pass, 1});
     const ProgramWriter::Within beside(writer_, PassRole::kBeside);
     if (exchanges_in(unit.pass, training_) && (parallel_.zero >= 2 || flushes_chunks())) gradients_.flush();
@@ -341,10 +361,10 @@ class StageBuilder {
            parallel_.exchange == ExchangeKind::kCollective;
   }
 
-  // Memory of what was written from node `number` on.
-  void book(const PassMemory& memory, std::uint32_t number) {
-    writer_.takes(number, memory.taken);
-    writer_.gives(writer_.written_out_size() - 1, memory.given);
+  // Memory of a pass that was written from node `number` on.
+  void book(const Pass& pass, std::uint32_t number) {
+    memory_.takes(number, {{pass.chunk, pass.kind, pass.splits, false}});
+    memory_.gives(writer_.written_out_size() - 1, {{pass.chunk, pass.kind, pass.splits, true}});
   }
 
   void finish_iteration() {
@@ -398,6 +418,7 @@ class StageBuilder {
   LayerWriter layers_{training_, gradients_, writer_};
   ActivationCopies copies_{training_, writer_};
   StageMessages messages_{request_, writer_};
+  MemoryBook memory_{request_};
   std::uint32_t forward_passes_ = 0;  // of the iteration, so far
   std::int64_t iterations_ = 0;       // done
   std::vector<std::uint32_t> reads_;  // where micro-batches begin their forward pass, if the pipeline is not flushed
@@ -418,7 +439,7 @@ class StageBuilder {
   std::array<Lane, 2> lanes_;  // as they were left
   std::size_t lane_ = 0;       // that is written
   std::size_t step_ = 0;       // of both: the layer that is written, in the order of its pass
-  Bytes to_give_;              // behind that
+  MemoryBook::Parts to_give_;  // behind that
   struct PassStretch {
     std::uint32_t number = 0;
     bool has_rest = false;

@@ -4,9 +4,14 @@
 #pragma once
 
 #include <array>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "workload/graph/execution_graph.h"
@@ -35,10 +40,83 @@ struct MemoryChange {
   std::int64_t bytes = 0;  // negative: given back
 };
 
+// Part of the activations of a chunk: of a whole pass (pass_memory), or of one layer of a pass beside another
+// (layer_memory).
+struct MemoryPart {
+  std::uint32_t chunk = 0;
+  PassKind kind = PassKind::kForward;
+  bool splits = false;
+  bool is_given = false;                 // given back rather than taken
+  std::optional<std::uint32_t> layer{};  // in the order of the pass; none: of all layers
+
+  auto operator<=>(const MemoryPart&) const = default;
+};
+
+// Changes of a rank's memory in the order of its computation. Programs of one form share where they are.
+class MemoryCourse {
+ public:
+  struct Place {
+    std::uint32_t number = 0;
+    bool at_end = false;
+    std::uint32_t amount = 0;
+  };
+  class Iterator {
+   public:
+    using value_type = MemoryChange;
+    using difference_type = std::ptrdiff_t;
+
+    Iterator() = default;
+    Iterator(const MemoryCourse& course, std::size_t at) : course_(&course), at_(at) {}
+    MemoryChange operator*() const { return (*course_)[at_]; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    Iterator operator++(int) { return {*course_, at_++}; }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const MemoryCourse* course_ = nullptr;
+    std::size_t at_ = 0;
+  };
+
+  MemoryCourse() = default;
+  // `amounts`: by Place::amount, in bytes.
+  MemoryCourse(std::vector<Place> places, std::vector<std::int64_t> amounts)
+      : places_(std::make_shared<const std::vector<Place>>(std::move(places))), amounts_(std::move(amounts)) {}
+  // The same places with other amounts.
+  MemoryCourse with(std::vector<std::int64_t> amounts) const {
+    MemoryCourse other = *this;
+    other.amounts_ = std::move(amounts);
+    return other;
+  }
+
+  std::size_t size() const { return places_ == nullptr ? 0 : places_->size(); }
+  MemoryChange operator[](std::size_t at) const {
+    const Place& place = (*places_)[at];
+    return {place.number, place.at_end, place.at_end ? -amounts_[place.amount] : amounts_[place.amount]};
+  }
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size()}; }
+  std::span<const std::int64_t> amounts() const { return amounts_; }
+
+ private:
+  std::shared_ptr<const std::vector<Place>> places_;
+  std::vector<std::int64_t> amounts_;
+};
+
 // An update of weights whose gradients were computed with those of an earlier time. Nodes by ExecutionGraph::number().
 struct WeightUpdate {
   std::optional<std::uint32_t> read;  // when it starts the weights are read; none: before the job
   std::uint32_t update = 0;
+};
+
+// A node that performs an action of a layer.
+struct ActionNode {
+  const LayerProgram* layer = nullptr;
+  LayerPart part = LayerPart::kForward;
+  std::size_t action = 0;  // of actions_of(*layer, part)
+  NodeId node{};
 };
 
 struct StageProgram {
@@ -47,11 +125,14 @@ struct StageProgram {
   std::vector<GroupFamily> communicators;  // by communicator slot
   std::vector<Peer> peers;                 // by peer slot
   std::vector<std::int64_t> tags;          // by transfer index; empty: all zero
-  std::vector<MemoryChange> memory;        // in the order of the computation
-  std::vector<NodeId> iteration_starts;    // as in a Job
-  std::uint32_t initial_nodes = 0;         // likewise
-  std::vector<WeightUpdate> updates;       // of weights that others may have updated meanwhile
+  MemoryCourse memory;
+  std::vector<NodeId> iteration_starts;  // as in a Job
+  std::uint32_t initial_nodes = 0;       // likewise
+  std::vector<WeightUpdate> updates;     // of weights that others may have updated meanwhile
   ProgramMarks marks;
+  // Sources of the amounts that depend on a layer's costs and sizes (workload/training/program/other_amounts.h).
+  std::vector<ActionNode> actions;                    // each action of each layer program once
+  std::vector<std::vector<MemoryPart>> memory_parts;  // by amount of `memory`: their sum
 };
 
 // A layer of a stage. Layers that are alike share the pricing.

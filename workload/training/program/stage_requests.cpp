@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/assert.h"
-#include "workload/training/layers/model_layers.h"
 #include "workload/training/program/expert_loads.h"
+#include "workload/training/layers/model_layers.h"
 
 namespace orrery::workload {
 
@@ -85,6 +85,7 @@ class StageRequests::ModelLayers {
   }
 
   const LayerProgram* priced(Kind kind, std::size_t load, std::int64_t taken, bool recomputes, bool left_in_bf16) {
+    if (kind.second != FeedForward::kExperts) load = 0;  // all are alike
     const auto [known, added] = transformer_.try_emplace({kind, load, taken, recomputes, left_in_bf16});
     if (added)
       known->second = price(program(kind, loads_[load], recomputes, left_in_bf16), training_.software, times_, taken);

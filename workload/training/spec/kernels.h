@@ -54,6 +54,8 @@ struct FusedExperts {
   Precision precision = Precision::kBf16;
   Scaling scaling = Scaling::kTensor;
   std::vector<double> rows;  // of each expert of the rank that some token goes to; above 0
+
+  bool operator==(const FusedExperts&) const = default;
 };
 
 struct ExpertKernels {

@@ -20,6 +20,8 @@ struct LatentAttention {
   std::int64_t head = 0;         // values of a query and key head without the rotary ones
   std::int64_t rotary_head = 0;  // with a rotary position
   std::int64_t value_head = 0;
+
+  bool operator==(const LatentAttention&) const = default;
 };
 
 // A lightning indexer (DeepSeek-V3.2): small heads score all keys in fp8, and attention sees the best of them. Queries
@@ -28,6 +30,8 @@ struct Indexer {
   std::int64_t heads = 0;
   std::int64_t head = 0;  // values of a query and key of the indexer
   std::int64_t keys = 0;  // that attention sees
+
+  bool operator==(const Indexer&) const = default;
 };
 
 struct AttentionSpec {
@@ -47,6 +51,8 @@ struct AttentionSpec {
   // Sizes of a query and key head, and of a value head.
   std::int64_t key_size() const { return latent ? latent->head + latent->rotary_head : head_size; }
   std::int64_t value_size() const { return latent ? latent->value_head : value_head > 0 ? value_head : head_size; }
+
+  bool operator==(const AttentionSpec&) const = default;
 };
 
 // kNone: a layer of a perceptron or of experts alone.
@@ -68,6 +74,8 @@ struct LinearAttention {
   std::int64_t keys() const { return key_heads * key_size; }
   std::int64_t values() const { return value_heads * value_size; }
   std::int64_t convolved() const { return 2 * keys() + values(); }
+
+  bool operator==(const LinearAttention&) const = default;
 };
 
 // kByDepth: as dense_layers and expert_interval of the model say.
@@ -79,6 +87,8 @@ struct LayerKind {
   MixerKind mixer = MixerKind::kAttention;
   LinearAttention linear{};  // of other mixers than attention
   FeedForward feed_forward = FeedForward::kByDepth;
+
+  bool operator==(const LayerKind&) const = default;
 };
 
 }  // namespace orrery::workload

@@ -23,6 +23,8 @@ struct ImagePatches {
   std::int64_t classes = 0;
 
   std::int64_t values() const { return size * size * channels; }  // of a patch
+
+  bool operator==(const ImagePatches&) const = default;
 };
 
 // The attention that it is itself is that of layers whose kind does not say otherwise.
@@ -65,6 +67,8 @@ struct TransformerSpec : AttentionSpec {
   FeedForward feed_forward(std::int64_t layer) const;
   bool has_experts(std::int64_t layer) const { return feed_forward(layer) == FeedForward::kExperts; }
   std::int64_t expert_layers() const;
+
+  bool operator==(const TransformerSpec&) const = default;
 };
 
 // A recommendation model: embedding tables spread over the ranks, multi-layer perceptrons on all of them.
@@ -77,6 +81,8 @@ struct DlrmSpec {
   std::vector<std::int64_t> bottom;  // widths of its layers; the last is `dimension`
   std::vector<std::int64_t> top;
   Precision table_precision = Precision::kFp32;
+
+  bool operator==(const DlrmSpec&) const = default;
 };
 
 struct Convolution {
@@ -95,6 +101,8 @@ struct Convolution {
   // Pixels of one image that it reads.
   std::int64_t read_pixels() const { return size * size * std::min(stride, kernel) * std::min(stride, kernel); }
   std::int64_t input_pixels() const { return size * size * stride * stride; }
+
+  bool operator==(const Convolution&) const = default;
 };
 
 // Convolutions with batch norm, and a linear classifier.
@@ -102,6 +110,8 @@ struct ConvolutionalSpec {
   std::vector<Convolution> convolutions;
   std::int64_t features = 0;  // that the classifier takes
   std::int64_t classes = 0;
+
+  bool operator==(const ConvolutionalSpec&) const = default;
 };
 
 // LSTM layers that read a sentence and others that write one, with additive attention between them and a classifier
@@ -119,6 +129,8 @@ struct RecurrentSpec {
   // Values that a layer takes for each word.
   std::int64_t encoder_inputs(std::int64_t layer) const { return layer == 0 ? hidden : hidden * directions(layer - 1); }
   std::int64_t decoder_inputs(std::int64_t layer) const { return layer == 0 ? hidden : 2 * hidden; }
+
+  bool operator==(const RecurrentSpec&) const = default;
 };
 
 // Blocks over alignments of sequences to the residues of a protein, and over pairs of residues (AlphaFold 2, Jumper et
@@ -130,6 +142,8 @@ struct EvoformerStack {
   std::int64_t heads = 8;
   std::int64_t head = 32;
   bool global = false;  // attention along columns takes the mean of the queries
+
+  bool operator==(const EvoformerStack&) const = default;
 };
 
 struct EvoformerSpec {
@@ -141,11 +155,15 @@ struct EvoformerSpec {
   std::int64_t triangle = 128;  // channels of triangle updates
   std::int64_t recycles = 0;    // passes forward before the one that is trained
   std::vector<EvoformerStack> stacks;
+
+  bool operator==(const EvoformerSpec&) const = default;
 };
 
 struct ModelSpec {
   std::string name;  // as results print it; empty: inline
   std::variant<TransformerSpec, DlrmSpec, ConvolutionalSpec, RecurrentSpec, EvoformerSpec> sizes;
+
+  bool operator==(const ModelSpec&) const = default;
 };
 
 // Reads a file of configs/models, a config.json, or the same inline: `kind` says which family. The readers are in

@@ -127,6 +127,8 @@ struct SoftwareSpec {
   const SoftwareRates& rates_on(Architecture architecture) const;
   // Tells whether it has constants of its own kernels, on some architecture.
   bool has_kernels() const;
+
+  bool operator==(const SoftwareSpec&) const = default;
 };
 
 // Reads a file of configs/software, or the same inline.

@@ -92,6 +92,8 @@ struct Parallelism {
   }
   std::int64_t workers() const { return tensor() * context() * data() * pipeline(); }
   std::int64_t ranks() const { return workers() + (exchange == ExchangeKind::kParameterServer ? servers : 0); }
+
+  bool operator==(const Parallelism&) const = default;
 };
 
 // Input of samples to the devices of the first pipeline stage. They are read from remote memory (`memory.remote`) and
@@ -104,12 +106,16 @@ struct InputSpec {
   std::int64_t cores = 1;         // of a rank
   std::optional<Bandwidth> copy;  // from the host to the device; free without
   std::int64_t prefetch = 1;      // iterations; 0: a batch is asked for when it is needed
+
+  bool operator==(const InputSpec&) const = default;
 };
 
 // Parameters and optimizer states that replicas write to remote memory, a share each.
 struct CheckpointSpec {
   std::int64_t every = 1;  // iterations
   bool asynchronous = false;
+
+  bool operator==(const CheckpointSpec&) const = default;
 };
 
 enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
@@ -124,6 +130,8 @@ using KeptResults = std::array<bool, kKeptNames.size()>;
 struct LoraSpec {
   std::int64_t rank = 16;
   std::array<bool, 5> targets{};  // by Product
+
+  bool operator==(const LoraSpec&) const = default;
 };
 
 // Parts of a layer whose results are not kept but computed again, whatever `recompute` keeps, as Megatron-Core's
@@ -176,6 +184,8 @@ struct ExpertSpec {
   bool pads = false;                   // every expert has as many rows as its capacity
   std::int64_t redundant = 0;          // copies of popular experts, beside the experts themselves
   std::int64_t row_multiple = 1;       // rows of an expert are padded to multiples of it
+
+  bool operator==(const ExpertSpec&) const = default;
 };
 
 // Results of the head that are held from its forward to its backward pass. kLogits: of all tokens. kHidden: the head's
@@ -189,6 +199,8 @@ struct LossSpec {
   LossHeld held = LossHeld::kLogits;
 
   bool is_plain() const { return chunks == 1 && held == LossHeld::kLogits; }
+
+  bool operator==(const LossSpec&) const = default;
 };
 
 struct TrainingSpec {
@@ -199,9 +211,11 @@ struct TrainingSpec {
   std::int64_t micro_batch = 1;
   bool chooses_micro_batch = false;  // nobody gave it: the largest that fits, without a pipeline
   bool fills_devices = false;        // replicas are as many as there is room for
-  struct {
+  struct BySoftware {
     bool zero = false;
     bool sequence = false;
+
+    bool operator==(const BySoftware&) const = default;
   } is_by_software;  // where nobody gave it, and it is not off
   ScheduleKind schedule = ScheduleKind::kOneForwardOneBackward;
   std::int64_t virtual_stages = 1;
@@ -282,6 +296,8 @@ struct TrainingSpec {
   std::vector<std::int64_t> layers_of_stages() const;
   // Layers by the rule; none if they do not divide by it.
   std::vector<std::int64_t> layers_by_rule() const;
+
+  bool operator==(const TrainingSpec&) const = default;
 };
 
 // The pipeline of one iteration; of all of them where it is not flushed between them.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/fold_check.h"
+#include "report/operations/fold_check.h"
 
 #include <algorithm>
 #include <utility>

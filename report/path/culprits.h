@@ -24,7 +24,7 @@ struct CulpritSource {
   const network::Fabric& fabric;
   std::span<const DeviceId> placement;  // by rank
   const system::Perturbation& perturbation;
-  std::span<const network::LinkUsage> usage;  // by LinkId
+  const system::LinkUsages& usage;
   const OperationLog& log;
   std::span<const RankId> acting;  // by rank
 };

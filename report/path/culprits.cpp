@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/culprits.h"
+#include "report/path/culprits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -54,7 +54,9 @@ std::vector<Duration> launching_times(const workload::Job& job) {
         sum = saturating_add(sum, graph.host(NodeId(node)).launches);
       return sum;
     };
-    Duration& all = of_graph.emplace_back(of_nodes(0, static_cast<std::uint32_t>(graph.size())));
+    Duration& all = of_graph.emplace_back();
+    for (std::uint32_t number = 0; number < graph.amount_numbers(); ++number)
+      all = saturating_multiply_add(all, graph.host(graph.first_node(number)).launches, graph.nodes_of(number));
     std::vector<Duration> of_stretch;
     for (const workload::Stretch& stretch : graph.stretches())
       of_stretch.push_back(of_nodes(index_of(stretch.first), stretch.count));
@@ -63,7 +65,7 @@ std::vector<Duration> launching_times(const workload::Job& job) {
         all = saturating_add(all, of_stretch[repetition->stretch]);
   }
   std::vector<Duration> times;
-  for (const workload::RankBinding& rank : job.ranks) times.push_back(of_graph[rank.graph]);
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) times.push_back(of_graph[job.ranks.graph(rank)]);
   return times;
 }
 
@@ -73,9 +75,11 @@ class Peers {
   // `time_of`: by rank, what they are compared by.
   Peers(const workload::Job& job, std::vector<Duration> time_of) : job_(job), time_of_(std::move(time_of)) {
     std::map<std::uint64_t, std::uint32_t> of_names;
-    for (const workload::RankBinding& rank : job_.ranks) {
-      const auto [known, is_new] = of_names.try_emplace(job_.labels[rank.labels].content_hash(), rank.graph);
-      key_of_graph_.try_emplace(rank.graph, known->second);
+    const workload::RankBindings& bindings = job_.ranks;
+    for (std::uint32_t i = 0; i < bindings.size() / bindings.period().count; ++i) {
+      const std::uint32_t rank = bindings.period().at(i), graph = bindings.graph(rank);
+      const auto [known, is_new] = of_names.try_emplace(job_.labels[bindings.labels(rank)].content_hash(), graph);
+      key_of_graph_.try_emplace(graph, known->second);
     }
     std::map<std::uint32_t, std::map<Duration, std::pair<std::size_t, RankId>>> times;
     for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
@@ -110,7 +114,7 @@ class Peers {
 
  private:
   Duration time(RankId rank) const { return time_of_[index_of(rank)]; }
-  std::uint32_t key(RankId rank) const { return key_of_graph_.at(job_.ranks[index_of(rank)].graph); }
+  std::uint32_t key(RankId rank) const { return key_of_graph_.at(job_.ranks.graph(index_of(rank))); }
 
   const workload::Job& job_;
   std::vector<Duration> time_of_;
@@ -318,7 +322,7 @@ class Search {
     return network::name_of(source_.fabric, link);
   }
 
-  double busy(LinkId link) const { return seconds(source_.usage[index_of(link)].busy) / whole(); }
+  double busy(LinkId link) const { return seconds(source_.usage[link].busy) / whole(); }
 
   // Finds switches that take longer for the traffic of devices and NICs than these do.
   void find_saturated_links() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A time that no simulation of a training job falls below, from its layers alone: nothing is generated.
+// Times that no simulation of a training job falls below, from its layers alone: nothing is generated.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@
 
 namespace orrery::workload {
 
-// One rank of each pipeline stage: those of one pipeline, which pass on to one another.
+// One rank of each pipeline stage: those of one pipeline, which pass on to one another. Of a pipeline both ways, those
+// of its first half or all.
 struct PipelineRanks {
   std::vector<std::uint32_t> groups;  // by stage: a number, equal where the groups of the ranks lie alike
   std::size_t load = 0;               // of StageRequests::loads(), which all of them have
@@ -25,6 +26,14 @@ struct PipelineRanks {
 using LeastCollective =
     std::function<Duration(std::uint32_t groups, GroupFamily family, CollectiveKind kind, Bytes bytes)>;
 
+// Least time of a message between the ranks of two stages of a pipeline, zero where nothing is known: until its last
+// byte has left, and until it has arrived behind that.
+struct LeastMessage {
+  Duration sending{};
+  Duration arriving{};
+};
+using LeastMessages = std::function<LeastMessage(std::size_t from, std::size_t to, Bytes bytes)>;
+
 // Lower bound of an iteration, mean over all of the job, by what these ranks have to do. A rank computes one kernel at
 // a time, and the operations of its program's line wait for one another, the optimizer's update last; the first pass of
 // a pipeline stage waits for one of every stage before it, and where the last one is a backward pass, one of each of
@@ -32,5 +41,11 @@ using LeastCollective =
 // to stage.
 Duration least_iteration(const StageRequests& requests, const OperatorTimes& times, const PipelineRanks& ranks,
                          const LeastCollective& collectives);
+
+// A higher one for more work: every pass of the last iteration waits for the one before it on its rank and for its
+// input from another, as the schedule has them. Zero where weights are updated by every micro-batch, or not all ranks
+// of the pipeline are given.
+Duration least_pipeline(const StageRequests& requests, const OperatorTimes& times, const PipelineRanks& ranks,
+                        const LeastCollective& collectives, const LeastMessages& messages);
 
 }  // namespace orrery::workload

@@ -14,7 +14,7 @@ namespace orrery::report {
 
 struct FoldDifference {
   RankId rank{};
-  NodeId node{};  // of the program with all repetitions written out
+  NodeId node{};                                    // of the program with all repetitions written out
   std::optional<system::OperationRecord> folded;    // nothing if the operation is missing
   std::optional<system::OperationRecord> unfolded;  // likewise
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/slack.h"
+#include "report/path/slack.h"
 
 #include <algorithm>
 #include <cmath>
@@ -132,9 +132,8 @@ class Backward {
   std::set<std::uint32_t> members_of(GroupId group, std::uint32_t call) const {
     std::set<std::uint32_t> members;
     for (const RankId member : job_.communicators[index_of(group)].members) {
-      const std::vector<GroupId>& slots = job_.ranks[index_of(member)].communicators;
-      const auto slot = static_cast<std::uint32_t>(std::ranges::find(slots, group) - slots.begin());
-      if (slot == slots.size()) continue;
+      const std::uint32_t slot = job_.ranks.slot_of(index_of(member), group);
+      if (slot == job_.ranks.communicator_count(index_of(member))) continue;
       const std::span<const NodeId> calls = job_.graph(member).calls(slot);
       if (call >= calls.size()) continue;
       const std::uint32_t theirs = vertex_of(member, calls[call]);
