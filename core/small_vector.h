@@ -53,7 +53,7 @@ class SmallVector {
   }
   void pop_back() { --size_; }
   void clear() { size_ = 0; }
-  // What comes after `at` moves up.
+  // Moves up all elements behind `at`.
   void erase(T* at) {
     std::copy(at + 1, end(), at);
     --size_;

@@ -33,7 +33,7 @@ class JobCache {
   std::size_t size();
 
  private:
-  // What generation asked of the times of operators. Other times that answer the same make the same job.
+  // Answers that generation got from the times of operators. Times that give the same answers make the same job.
   class Answers;
   struct Entry;
   using Entries = std::vector<std::shared_ptr<Entry>>;

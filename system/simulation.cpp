@@ -26,7 +26,7 @@ CastOptions cast_options(const SimulationOptions& options) {
 
 }  // namespace
 
-// What a job runs on, before anything has run.
+// Engine, network, times and cast of a job before anything has run.
 struct World {
   World(const SimulationInput& input, const SimulationOptions& options, const Simulation::NetworkFactory& make_network,
         CollectivePlans& plans)

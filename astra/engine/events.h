@@ -30,7 +30,7 @@ struct Event {
 
 class EventQueue {
  public:
-  // With an order, the causes of events are kept.
+  // Keeps the causes of events where it is given an order.
   explicit EventQueue(Order* order = nullptr) : order_(order) {}
 
   Order* order() const { return order_; }
@@ -72,7 +72,7 @@ class EventQueue {
   }
 
  private:
-  // Of times that are scheduled for again and again.
+  // Events of times that are scheduled for again and again.
   static constexpr std::size_t kRecent = 16;
   struct Recent {
     Ticks time = UINT64_MAX;

@@ -84,7 +84,7 @@ class Order {
   }
   void release(const Cause& cause) { drop(cause.record); }
   bool is_mixed(const Cause& cause) const { return records_[cause.record].is_mixed; }
-  // What was scheduled just now joins the present event.
+  // Joins all that was scheduled just now to the present event.
   void note_joining() {
     records_[record_].joins = true;
     conflict_ |= records_[record_].is_mixed;

@@ -46,7 +46,7 @@ class SymmetrySearch {
     std::uint32_t stride;
   };
 
-  // Those that the network and the algorithms allow, the fewest agents first.
+  // Translations that the network and the algorithms allow, those with the fewest agents first.
   std::vector<Candidate> candidates() const {
     const bool is_ring = inputs_.network.dimensions.front().topology == TopologyKind::kRing;
     std::vector<Candidate> all;

@@ -14,7 +14,7 @@ namespace {
 // Nodes of a stream run one after the other, but for those of these kinds.
 bool is_unordered(NodeKind kind) { return kind == NodeKind::kNoOp || kind == NodeKind::kReceive; }
 
-// What nodes of one stream have in common.
+// Kind and slot that nodes of one stream have in common.
 std::pair<NodeKind, std::uint32_t> stream_of(const workload::ExecutionGraph& graph, NodeId node) {
   switch (const NodeKind kind = graph.kind(node); kind) {
     case NodeKind::kCompute:

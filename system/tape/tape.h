@@ -205,8 +205,6 @@ class Tape final : private EventSink, private network::MessageRecipient, private
   void repeat(std::uint32_t number, NodeId node);
   void open(Agent& agent, std::uint32_t stretch);
   void change_course(Agent& agent, Computing& computing, collectives::DeviceShare taken);
-  Time course_end(const Agent& agent, const Computing& computing, Stretch& stretch,
-                  std::shared_ptr<const StretchRecord>& record) const;
   void end_repetition(std::uint32_t number);
   void count_repetitions(const Agent& agent);
   bool may_be_disturbed(Agent& agent, const Computing& computing) const;

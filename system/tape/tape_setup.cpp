@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a tape knows before it runs: programs, peers, calls, and which calls have their links to themselves.
+// Knowledge of a tape before it runs: programs, peers, calls, and which calls have their links to themselves.
 #include <algorithm>
 
 #include "system/plans/plans.h"
