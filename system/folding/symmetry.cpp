@@ -44,6 +44,19 @@ RankId member_of(const workload::Job& job, GroupId group, std::uint32_t member) 
   return job.communicators[index_of(group)].members[member];
 }
 
+// Equal loads of one link, which stands for links of several nodes. Sorted by link.
+void merge_copies(std::vector<network::LinkLoad>& loads) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < loads.size(); ++i)
+    if (kept > 0 && loads[kept - 1].link == loads[i].link) {
+      ORRERY_ASSERT(loads[kept - 1].bytes == loads[i].bytes && loads[kept - 1].connections == loads[i].connections);
+      loads[kept - 1].copies += loads[i].copies;
+    } else {
+      loads[kept++] = loads[i];
+    }
+  loads.resize(kept);
+}
+
 std::uint32_t slot_of(const workload::Job& job, CollectivePlans& plans, GroupId group, std::uint32_t member) {
   return plans.slot_of(member_of(job, group, member), group);
 }
@@ -292,7 +305,7 @@ bool Symmetry::is_by_kinds(GroupId group) const {
   });
 }
 
-// Loads of nodes with equal numbers of neighbours are equal.
+// Loads of nodes with equal numbers of neighbours are equal, and so are those of links that carry nothing between nodes.
 LineTraffic Symmetry::traffic_of_kinds(GroupId group, const CollectivePlan& plan) const {
   const collectives::Aggregate& transfer = plan.phases.front().transfer();
   const NodeMembers& nodes = plan.group->nodes;
@@ -313,6 +326,7 @@ LineTraffic Symmetry::traffic_of_kinds(GroupId group, const CollectivePlan& plan
       if (load.bytes > Bytes(0)) traffic.loads.push_back(load);
     }
   std::ranges::sort(traffic.loads, {}, &network::LinkLoad::link);
+  merge_copies(traffic.loads);
   return traffic;
 }
 

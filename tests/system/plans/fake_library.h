@@ -9,7 +9,7 @@ namespace orrery::test {
 // All-to-alls go between all pairs; the others by ring or double tree, whichever is faster. Small sends take longer and
 // weigh double inside a node, all take a sixteenth more between nodes. Those of more than `send_buffer` wait until
 // their receive is posted. Calls and sends take parts of the devices that they run on.
-class FakeLibrary final : public system::GroupLibrary {
+class FakeLibrary : public system::GroupLibrary {
  public:
   explicit FakeLibrary(Bytes send_buffer = Bytes::max()) : send_buffer_(send_buffer) {}
 
