@@ -26,6 +26,7 @@ class Unobserved final : public system::SimulationObserver {
   void finished(RankId, const system::OperationRecord&) override {}
   void repeated(RankId, const system::RepetitionRecord&) override {}
   void split(RankId, RankId) override {}
+  void begin_anew() override {}
 };
 
 experiment::Experiment machine(const std::string& text) {

@@ -260,16 +260,27 @@ void Outputs::check(std::span<const std::string> files, FolderUse use) const {
   }
 }
 
+namespace {
+
+// The document and the text of an answer, both or neither.
+void write_answer(const std::string& folder, const Answer& answer, const std::string& text) {
+  const std::string document = folder + "/result.json", beside = folder + "/" + answer.text_name;
+  OutputFiles files;
+  files.add(document, [&](OutputFile& file) { file.write(json_text(answer.document)); });
+  files.add(beside, [&](OutputFile& file) { file.write(text); });
+  files.commit(document);
+  for (const std::string& file : {document, beside}) tell_written(file, std::filesystem::file_size(file));
+}
+
+}  // namespace
+
 void Outputs::give(const Answer& answer) const {
   if (!json.empty()) write_json(json, answer.document);
   const bool is_text = report::table_format() == report::TableFormat::kText;
   const std::string text = is_text ? report::sentences_on_screen(answer.text) + answer.as_it_is
                                    : report::in_table_format(answer.text + answer.as_it_is);
   warn_without_table(text);
-  if (!out.empty()) {
-    write_json(out + "/result.json", answer.document);
-    write_file(out + "/" + answer.text_name, text);
-  }
+  if (!out.empty()) write_answer(out, answer, text);
   if (json != "-") print_answer(text, is_text);
   if (wants_page() && answer.page) write_file(html, report::page_text(answer.page->title, answer.page->data));
 }

@@ -68,7 +68,7 @@ std::string fold_difference(const experiment::Run& folded, experiment::RunReques
   return {};
 }
 
-// With `fold: off` there would be nothing to verify.
+// Refuses to verify with `fold: off`, which leaves nothing to verify.
 void refuse_contradiction(const experiment::Run& run, const RunOptions& options) {
   const ConfigEntry* fold = run.result.experiment.find("fold");
   if (options.verify_fold && fold != nullptr && fold->value.scalar == "off")

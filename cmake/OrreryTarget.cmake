@@ -4,11 +4,17 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE OFF)  # -fPIE instead, below
 # What a run spends its time in has one level: the linker keeps one copy of a function that several files hold, and that
 # of a file with another level may be the slower one. COLD files compile in two thirds of the time at a lower one (a job
 # on 1,024 GPUs executes 0.1 % more instructions by it, at -Og a third more).
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+# The same bytes from any folder: names of files in assertions and elsewhere begin at the source tree.
+add_compile_options("$<$<CONFIG:Release>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=;-ffile-prefix-map=${PROJECT_BINARY_DIR}/=>")
+# Programs at random addresses, whose tables of functions are read only from their start on.
+add_compile_options(-fPIE)
+add_link_options(-pie -Wl,-z,relro -Wl,-z,now)
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -34,12 +40,22 @@ endif()
 if(ORRERY_SANITIZE)
   # At the level that the sanitizers' makers name for bearable speed: the whole suite is to end.
   target_compile_options(orrery_options INTERFACE
-    -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  target_link_options(orrery_options INTERFACE -fsanitize=address,undefined)
+    -O1 -fsanitize=${ORRERY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(orrery_options INTERFACE -fsanitize=${ORRERY_SANITIZE})
 endif()
 if(ORRERY_FUZZ)
-  target_compile_options(orrery_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  # Lines are all that a report of a sanitizer names; a level more makes the build take half as long again.
+  target_compile_options(orrery_options INTERFACE
+    -O1 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
   target_link_options(orrery_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+# Checks in what users run, of the stack and of the C library's copies (tests/cli/hardening_test.py). Tests go without.
+add_library(orrery_checked INTERFACE)
+target_compile_options(orrery_checked INTERFACE -fstack-protector-strong)
+if(NOT ORRERY_SANITIZE AND NOT ORRERY_FUZZ)  # sanitizers check the same copies
+  target_compile_options(orrery_checked INTERFACE
+    "$<$<OR:$<CONFIG:Release>,$<CONFIG:RelWithDebInfo>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3>")
 endif()
 
 # Headers that most files include, compiled once for all targets of equal options. Every file includes what it uses all
@@ -68,7 +84,7 @@ function(orrery_common_headers)
   set(source ${PROJECT_BINARY_DIR}/generated/headers.cpp)
   file(CONFIGURE OUTPUT ${source} CONTENT "// Written by cmake/OrreryTarget.cmake.\n")
   add_library(orrery_headers OBJECT ${source})
-  target_link_libraries(orrery_headers PRIVATE orrery_options fmt::fmt)
+  target_link_libraries(orrery_headers PRIVATE orrery_options orrery_checked fmt::fmt)
   orrery_precompile(orrery_headers)
 endfunction()
 
@@ -103,7 +119,7 @@ function(orrery_layer name)
   set_target_properties(orrery_${name} PROPERTIES LINKER_LANGUAGE CXX)
   foreach(target IN LISTS targets)
     orrery_rooms(${target} ${ARG_SOURCES} ${ARG_COLD})
-    target_link_libraries(${target} PUBLIC orrery_options ${ARG_LIBRARIES})
+    target_link_libraries(${target} PUBLIC orrery_options ${ARG_LIBRARIES} PRIVATE orrery_checked)
     foreach(used IN LISTS ARG_USES)
       target_link_libraries(${target} PUBLIC orrery_${used})
     endforeach()

@@ -29,7 +29,7 @@ struct GroupShape {
   // The longest route of a ring or a double tree within a node and between two; zero where there is none.
   Duration within_latency{};
   Duration between_latency{};
-  // By NodePattern: the links that may be the slowest, for some ratio of within to between.
+  // Paces by NodePattern: the links that may be the slowest, for some ratio of within to between.
   std::array<std::vector<LinkCost>, 3> paces;
 
   auto operator<=>(const GroupShape&) const = default;

@@ -14,7 +14,7 @@ namespace orrery::collectives {
 // Latency of a message from one rank of the schedule to another.
 using LatencyOf = std::function<Duration(std::uint32_t from, std::uint32_t to)>;
 
-// As if no message took time but its latency: when the last one arrives. At most Duration::max(). Takes time in the
+// Time at which the last message arrives if none took time but its latency. At most Duration::max(). Takes time in the
 // number of messages; a uniform ring (Schedule::is_uniform_ring) in the number of ranks.
 Duration longest_chain(const Schedule& schedule, const LatencyOf& latency);
 

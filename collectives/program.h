@@ -27,7 +27,7 @@ struct Program {
   std::uint32_t default_window = 0;  // 0 is all sends at once
   bool is_uniform_ring = false;      // as Schedule::is_uniform_ring, where all pieces weigh the same
   bool is_in_network = false;        // as Schedule::is_in_network
-  // As Schedule::is_complete_exchange, where all pieces weigh the same and no window holds sends back.
+  // Equals Schedule::is_complete_exchange, where all pieces weigh the same and no window holds sends back.
   bool is_complete_exchange = false;
 };
 

@@ -13,7 +13,7 @@ constexpr std::uint32_t kNoRound = UINT32_MAX;
 
 using RoundsBySend = std::vector<std::vector<std::uint32_t>>;  // by rank and send
 
-// By rank and receive slot, and by rank and send: the round in which it goes.
+// Rounds in which messages go, by rank and receive slot, and by rank and send.
 struct Walked {
   std::vector<std::vector<std::uint32_t>> received;
   RoundsBySend sent;

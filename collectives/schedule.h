@@ -77,7 +77,7 @@ class Schedule {
 // The schedule of `request` by `algorithm`, which must support its kind. Throws InputError when the sizes are so large
 // that bytes of a message could pass 2^62. `root` and the number of `bytes_of_rank` must fit `ranks`.
 Schedule make_schedule(const Algorithm& algorithm, Request request);
-// By a table, which outlives it: its kind, ranks and root, and no sizes by rank.
+// Schedule by a table, which outlives it: its kind, ranks and root, and no sizes by rank.
 Schedule make_schedule(const MessageTable& table, Request request);
 
 }  // namespace orrery::collectives

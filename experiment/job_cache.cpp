@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "core/error.h"
@@ -10,11 +12,22 @@
 namespace orrery::experiment {
 namespace {
 
+// Groups whose members are a lattice share what they have in common.
+std::size_t memory_of(std::span<const workload::Communicator> groups) {
+  std::size_t bytes = groups.size_bytes();
+  std::set<const workload::Lattice*> lattices;
+  for (const workload::Communicator& group : groups)
+    if (const workload::Lattice* lattice = group.members.lattice())
+      bytes += lattices.insert(lattice).second ? std::span(*lattice).size_bytes() : 0;
+    else
+      bytes += group.members.size() * sizeof(RankId);
+  return bytes;
+}
+
 std::size_t memory_of(const workload::TrainingJob& made) {
-  std::size_t bytes = 0;
+  std::size_t bytes = memory_of(made.job.communicators);
   for (const workload::ExecutionGraph& graph : made.job.graphs) bytes += graph.memory_bytes();
   for (const workload::NodeLabels& labels : made.job.labels) bytes += labels.memory_bytes();
-  for (const workload::Communicator& group : made.job.communicators) bytes += group.members.size() * sizeof(RankId);
   const workload::RankBindings& ranks = made.job.ranks;
   for (std::uint32_t place = 0; place < ranks.size() / ranks.period().count; ++place) {
     const std::uint32_t rank = ranks.period().at(place);
@@ -115,6 +128,11 @@ std::shared_ptr<const workload::TrainingJob> JobCache::get(const workload::Train
 std::size_t JobCache::size() {
   const std::lock_guard lock(mutex_);
   return entries_.size();
+}
+
+std::size_t JobCache::bytes() {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
 }
 
 JobCache::Entries JobCache::alike(const Entry& entry) {

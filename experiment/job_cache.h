@@ -31,6 +31,8 @@ class JobCache {
                                                    const workload::OperatorTimes& times, workload::Loops loops);
   // Number of jobs that are kept.
   std::size_t size();
+  // Memory that they take, about.
+  std::size_t bytes();
 
  private:
   // Answers that generation got from the times of operators. Times that give the same answers make the same job.

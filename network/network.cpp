@@ -20,7 +20,7 @@ void MessageRecipient::on_delayed(std::uint32_t /*id*/) { ORRERY_ASSERT(false); 
 
 bool Network::count_groups(PathId /*path*/, std::uint64_t /*groups*/) { return false; }
 
-std::optional<Duration> Network::time_alone(PathId /*group*/) { return std::nullopt; }
+std::optional<Duration> Network::time_alone(PathId /*path*/, Bytes /*bytes*/) { return std::nullopt; }
 
 std::span<const MessagePart> MessageRecipient::parts_of(std::uint32_t /*id*/) { ORRERY_ASSERT(false); }
 

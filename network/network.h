@@ -133,9 +133,9 @@ class Network {
   // The same of a group_path() and groups. False, and nothing is counted, if they do not have each link once.
   virtual bool count_groups(PathId path, std::uint64_t groups);
 
-  // Time from its start to its release of a group whose links carry nothing else meanwhile; nothing if it does not have
-  // each link once, or these may change.
-  virtual std::optional<Duration> time_alone(PathId group);
+  // Time from its start to its release of a message of `bytes`, or of a group, whose links carry nothing else
+  // meanwhile; nothing if it does not cross each link once, or these may change.
+  virtual std::optional<Duration> time_alone(PathId path, Bytes bytes);
   std::span<const LinkId> links(PathId path) { return paths_.links(path); }
   Duration latency(PathId path) const { return paths_[path].latency; }
 

@@ -122,8 +122,9 @@ PathId PathTable::add_group(std::span<const LinkLoad> loads, Duration latency) {
 }
 
 bool PathTable::has_links_once(PathId path) const {
-  std::vector<LinkId> links;
-  for (const GroupLoad& load : loads(path)) links.push_back(load.load.link);
+  std::vector<LinkId> links, scratch;
+  const std::span<const LinkId> crossed = this->links(path, scratch);
+  links.assign(crossed.begin(), crossed.end());
   std::ranges::sort(links);
   return std::ranges::adjacent_find(links) == links.end();
 }

@@ -77,7 +77,7 @@ class PathTable {
   PathId intern(DeviceId from, DeviceId to);
   // A path of its own for a class of messages: `shares` is what all of them take of one link of each class.
   PathId add_class(std::span<const LinkShare> shares, Duration latency);
-  // Likewise for a group of messages.
+  // Adds a path for a group of messages.
   PathId add_group(std::span<const LinkLoad> loads, Duration latency);
   std::size_t size() const { return entries_.size(); }
   const Path& operator[](PathId path) const { return entries_[static_cast<std::size_t>(path)].path; }
@@ -99,7 +99,7 @@ class PathTable {
   std::span<const GroupLoad> loads(PathId path) const {
     return groups_[entries_[static_cast<std::size_t>(path)].group].loads;
   }
-  bool has_links_once(PathId path) const;  // of a group
+  bool has_links_once(PathId path) const;
   // A message on it can have its links for itself, and they are as fast from its start to its end.
   bool can_be_alone(PathId path) const { return !entries_[static_cast<std::size_t>(path)].must_share; }
 

@@ -48,7 +48,7 @@ struct PathOfLink {
   Duration waiting{};  // beside what others had on it
 };
 
-// Likewise over all links of a class.
+// Part of the path over all links of a class.
 struct PathOfClass {
   std::string name;  // "nic.up"
   Duration moving{};

@@ -123,6 +123,7 @@ void OperationLog::repeated(RankId rank, const system::RepetitionRecord& repetit
   put_bytes(log.at, static_cast<std::uint64_t>(repetition.begin.time_since_epoch().count()), 8);
   ++log.own;
   log.operations += repetition.parts().size();
+  log.repeated += repetition.parts().size();
 }
 
 void OperationLog::split(RankId rank, RankId parent) {
@@ -132,6 +133,7 @@ void OperationLog::split(RankId rank, RankId parent) {
   log.parent = number;
   log.inherited = whole.inherited + whole.own;
   log.operations = whole.operations;
+  log.repeated = whole.repeated;
 }
 
 bool OperationLog::are_told_alike(RankId one, RankId other) const {

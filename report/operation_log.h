@@ -42,6 +42,7 @@ class OperationLog final : public system::SimulationObserver {
   }
   void repeated(RankId rank, const system::RepetitionRecord& repetition) override;
   void split(RankId rank, RankId parent) override;
+  void begin_anew() override { *this = OperationLog(number_.size(), first_nodes_); }
 
   // In order of their ends, those of one instant in order of their numbers: an order that does not depend on that of
   // simultaneous events.
@@ -80,6 +81,8 @@ class OperationLog final : public system::SimulationObserver {
   std::uint64_t digest(RankId rank) const;
   // Number of operations that of() gives.
   std::size_t count(RankId rank) const { return logs_[number_[index_of(rank)]].operations; }
+  // Number of them that belong to stretches gone through once more.
+  std::size_t count_repeated(RankId rank) const { return logs_[number_[index_of(rank)]].repeated; }
   std::size_t ranks() const { return number_.size(); }
 
  private:
@@ -110,6 +113,7 @@ class OperationLog final : public system::SimulationObserver {
     std::uint32_t own = 0;           // entries
     std::uint32_t piece_size = 256;  // of the last
     std::size_t operations = 0;      // with those inherited
+    std::size_t repeated = 0;        // of them, in stretches gone through once more
   };
 
   class Reader {

@@ -66,7 +66,7 @@ RankParts parts_of(const Breakdown& b, const Result& result) {
 }
 
 std::string short_name(const Part& part) {
-  // By PartKind.
+  // Names by PartKind.
   constexpr std::array<std::string_view, 8> kNames = {"compute", "host",       "remote memory", "",
                                                       "wait",    "stage wait", "idle",          "slowed"};
   return part.kind == PartKind::kCommunication ? part.family : std::string(kNames[static_cast<std::size_t>(part.kind)]);

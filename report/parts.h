@@ -21,7 +21,8 @@ namespace orrery::report {
 // number, or a hash, becomes "8 ranks by 4": its size and the distance between its ranks ("8 ranks" where that is one,
 // "8 ranks, mixed" where it varies). Those of several jobs are summed up together.
 std::string group_family(const workload::Communicator& communicator);
-// By name of communicator: of all, or where ranks repeat of those that others are like and those of acting ranks.
+// Families by name of communicator: of all, or where ranks repeat of those that others are like and those of acting
+// ranks.
 std::map<std::string, std::string> group_families(const workload::Job& job, std::span<const RankId> acting);
 
 // One rank's breakdown, exposed communication by group family.

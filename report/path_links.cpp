@@ -69,12 +69,13 @@ StepLinks PathLinks::of_message(RankId from, RankId to, Bytes bytes, Duration ti
   std::vector<LinkId> route;
   const DeviceId sender = placement_[index_of(from)], receiver = placement_[index_of(to)];
   if (sender != receiver) fabric_.route(sender, receiver, route);
-  std::map<LinkId, Duration> times;
+  std::vector<LinkTime> times;
   Demand demand;
   for (const LinkId link : route) {
-    if (bytes.count() > 0) times[link] = transfer_alone(fabric_, network::LinkLoad{link, bytes});
+    if (bytes.count() > 0) times.push_back({link, transfer_alone(fabric_, network::LinkLoad{link, bytes})});
     demand.latency += fabric_.link(link).latency;
   }
+  std::ranges::sort(times, {}, &LinkTime::link);
   Duration longest{};
   add_phase(times, Duration::zero(), demand, longest);
   return split(demand, time);
@@ -97,18 +98,22 @@ PathLinks::Demand PathLinks::demand_of(GroupId group, const system::CollectivePl
   std::map<std::uint16_t, double> sums;
   const auto members = static_cast<double>(plans_.devices(group).size());
   for (std::size_t phase = 0; phase < plan.phases.size(); ++phase) {
-    std::map<LinkId, Int128> bytes;
+    std::vector<network::LinkLoad> loads;
     Duration latency{}, least{};
     for (const std::vector<DeviceId>& line : lines_of(plan, phase, plans_.devices(group))) {
       const system::LineTraffic traffic = traffic_of(plan, phase, line, fabric_);
-      for (const network::LinkLoad& load : traffic.loads) bytes[load.link] += load.bytes.count();
+      loads.insert(loads.end(), traffic.loads.begin(), traffic.loads.end());
       latency = longest_of(latency, traffic.latency);
       least = longest_of(least, traffic.least);
     }
-    std::map<LinkId, Duration> times;
-    for (const auto& [link, sum] : bytes) {
+    std::ranges::stable_sort(loads, {}, &network::LinkLoad::link);
+    std::vector<LinkTime> times;
+    for (auto load = loads.begin(); load != loads.end();) {
+      const LinkId link = load->link;
+      Int128 sum = 0;
+      for (; load != loads.end() && load->link == link; ++load) sum += load->bytes.count();
       const Int128 all = std::min<Int128>(sum * plan.chunks, Bytes::max().count());
-      times[link] = transfer_alone(fabric_, network::LinkLoad{link, Bytes(static_cast<std::int64_t>(all))});
+      times.push_back({link, transfer_alone(fabric_, network::LinkLoad{link, Bytes(static_cast<std::int64_t>(all))})});
       sums[fabric_.link(link).link_class] += static_cast<double>(all) / members;
     }
     demand.latency = saturating_add(demand.latency, latency);
@@ -120,8 +125,7 @@ PathLinks::Demand PathLinks::demand_of(GroupId group, const system::CollectivePl
 
 // The slowest link of a step is that of its longest phase. What the library does not get over the links any faster
 // counts as latency.
-void PathLinks::add_phase(const std::map<LinkId, Duration>& times, Duration least, Demand& demand,
-                          Duration& longest) const {
+void PathLinks::add_phase(std::span<const LinkTime> times, Duration least, Demand& demand, Duration& longest) const {
   std::optional<LinkId> slowest;
   Duration moving{}, own{};
   for (const auto& [link, time] : times) {
@@ -143,9 +147,12 @@ void PathLinks::add_phase(const std::map<LinkId, Duration>& times, Duration leas
 // Links whose bandwidth changes over time come first. Links between switches stand for others only if they clearly had
 // more to carry than those of devices and NICs.
 void PathLinks::take_busiest(LinkId link, Demand& demand) const {
-  if (!demand.shared || load(link) > load(*demand.shared) ||
-      (load(link) == load(*demand.shared) && comes_before(link, *demand.shared)))
+  const double load = this->load(link);
+  if (!demand.shared || load > demand.shared_load ||
+      (load == demand.shared_load && comes_before(link, *demand.shared))) {
     demand.shared = link;
+    demand.shared_load = load;
+  }
 }
 
 double PathLinks::load(LinkId link) const {

@@ -58,7 +58,7 @@ class PathLinks {
   StepLinks of_call(GroupId group, std::uint32_t call, Duration time);
   // Links of a message that was on its way for `time`.
   StepLinks of_message(RankId from, RankId to, Bytes bytes, Duration time);
-  // By ascending class.
+  // Bytes of a call by ascending class.
   std::span<const ClassBytes> bytes_of_call(GroupId group, std::uint32_t call);
   std::vector<ClassBytes> bytes_of_message(RankId from, RankId to, Bytes bytes) const;
 
@@ -70,13 +70,20 @@ class PathLinks {
     Duration own{};
     Duration latency{};
     std::optional<LinkId> shared;
+    double shared_load = 0;  // seconds that all it carried in the run would take, if `shared`
     std::vector<ClassBytes> by_class;
+  };
+  // Time of a link's part of a phase.
+  struct LinkTime {
+    LinkId link{};
+    Duration time{};
   };
 
   const Demand& demand_of(GroupId group, std::uint32_t call);
   static StepLinks split(const Demand& demand, Duration time);
   Demand demand_of(GroupId group, const system::CollectivePlan& plan) const;
-  void add_phase(const std::map<LinkId, Duration>& times, Duration least, Demand& demand, Duration& longest) const;
+  // `times`: by LinkId.
+  void add_phase(std::span<const LinkTime> times, Duration least, Demand& demand, Duration& longest) const;
   void take_busiest(LinkId link, Demand& demand) const;
   bool comes_before(LinkId a, LinkId b) const;
   double load(LinkId link) const;

@@ -2,7 +2,6 @@
 #include "report/rank_history.h"
 
 #include <algorithm>
-#include <set>
 
 #include "core/hash.h"
 
@@ -241,8 +240,8 @@ std::uint64_t Likeness::history(RankId rank) {
   return known->second;
 }
 
-// By colour refinement: until nobody is told apart any more by the colours of those that a rank shares a communicator
-// with or has as a peer. Where ranks repeat, and did the same, those of digit 0 are looked at for all.
+// Refines colours until nobody is told apart any more by the colours of those that a rank shares a communicator with or
+// has as a peer. Ranks of digit 0 are looked at for all where they repeat and did the same.
 void Likeness::find_colours() {
   const workload::RankBindings& ranks = job_.ranks;
   period_ = ranks.period();
@@ -251,8 +250,12 @@ void Likeness::find_colours() {
   const auto places = static_cast<std::uint32_t>(ranks.size()) / period_.count;
   for (std::uint32_t place = 0; place < places; ++place)
     colours_.push_back(hash_of({ranks.graph(period_.at(place)), history(RankId(period_.at(place)))}));
-  const auto classes = [&] { return std::set(colours_.begin(), colours_.end()).size(); };
-  for (std::size_t before = 0, now = classes(); now != before; before = now, now = classes()) {
+  const auto classes = [&] {
+    std::vector<std::uint64_t> sorted = colours_;
+    std::ranges::sort(sorted);
+    return std::unique(sorted.begin(), sorted.end()) - sorted.begin();
+  };
+  for (std::ptrdiff_t before = 0, now = classes(); now != before; before = now, now = classes()) {
     std::vector<std::uint64_t> of_group(job_.communicators.size());  // sums, in which order does not count
     for (std::uint32_t place = 0; place < places; ++place) {
       const std::uint32_t rank = period_.at(place);

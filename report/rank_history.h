@@ -101,7 +101,7 @@ class RankHistory {
   std::vector<system::OperationRecord> operations_;        // by end
   std::vector<RepeatedStretch> stretches_;                 // main parts, by number
   std::vector<const system::OperationRecord*> by_number_;  // null: it was not run
-  // By communicator slot, in the order in which they meet.
+  // Calls by communicator slot, in the order in which they meet.
   std::vector<std::vector<const system::OperationRecord*>> calls_;
   std::vector<PathSum> on_path_;
 };
@@ -119,7 +119,8 @@ class Likeness {
   Likeness(const workload::Job& job, const OperationLog& log, std::span<const RankId> acting)
       : job_(job), log_(log), acting_(acting), alike_(log) {}
 
-  // By program, then by what was done when, then by whom with; the first of those that are alike. Of one rank at least.
+  // Chooses one of at least one rank by program, then by what was done when, then by whom with; the first of those that
+  // are alike.
   RankId choose(std::span<const RankId> ranks);
 
  private:
@@ -135,7 +136,7 @@ class Likeness {
   std::map<RankId, std::uint64_t> histories_;        // hashes, by rank that acts
   std::vector<system::OperationRecord> operations_;  // scratch of history()
   workload::Period period_;                          // of ranks that did the same
-  // By place of the rank in it, of its history and of those around it; empty until needed.
+  // Colours by place of the rank, of its history and of those around it; empty until needed.
   std::vector<std::uint64_t> colours_;
 };
 

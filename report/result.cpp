@@ -242,6 +242,10 @@ Result make_result(const workload::Job& job, const network::Fabric& fabric, cons
   result.splits.assign(simulation.cast().steps().begin(), simulation.cast().steps().end());
   result.events = totals.events;
   result.messages = totals.messages;
+  result.fast_forwarded = totals.fast_forwarded;
+  for (const RankId rank : std::set<RankId>(totals.acting.begin(), totals.acting.end()))
+    result.repeated_operations += log.count_repeated(rank);
+  result.by_events = totals.why_by_events;
   return result;
 }
 

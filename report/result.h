@@ -260,6 +260,9 @@ struct Result {
   std::vector<system::FoldingStep> splits;  // when classes came apart
   std::uint64_t events = 0;
   std::uint64_t messages = 0;
+  std::uint64_t fast_forwarded = 0;       // of them, with times that followed from those of others
+  std::uint64_t repeated_operations = 0;  // of ranks that act: a repetition's, with the times of one before
+  std::string by_events;                  // why ranks did not run ahead of the clock; empty: they did
   double wall_seconds = 0;
   std::uint64_t peak_rss_bytes = 0;
   std::vector<Problem> warnings;

@@ -192,6 +192,9 @@ Json culprits_json(const std::vector<Culprit>& culprits) {
 
 Json simulation_json(const Result& result, bool deterministic) {
   Json simulation = {{"events", result.events}, {"messages", result.messages}};
+  if (result.fast_forwarded > 0) simulation["fast_forwarded"] = result.fast_forwarded;
+  if (result.repeated_operations > 0) simulation["repeated_operations"] = result.repeated_operations;
+  if (!result.by_events.empty()) simulation["by_events"] = result.by_events;
   if (!deterministic) {
     simulation["wall_s"] = result.wall_seconds;
     simulation["peak_rss_bytes"] = result.peak_rss_bytes;

@@ -13,7 +13,6 @@
 #include "core/config/quantity_text.h"
 #include "core/error.h"
 #include "core/whole_memory.h"
-#include "report/evidence/sources_text.h"
 #include "report/figures.h"
 #include "report/parts.h"
 #include "report/result.h"
@@ -176,7 +175,7 @@ std::string kernel_table(const char* heading, std::span<const KernelFigures> row
       .text();
 }
 
-// By kind, and the longest.
+// Kernels by kind, and the longest.
 std::string kernels_text(const TrainingFigures& figures) {
   constexpr std::size_t kLongest = 10;
   std::vector<KernelFigures> kinds;
@@ -366,6 +365,23 @@ std::string product_text(const ProductFigures& product) {
   return text + "\n";
 }
 
+std::string time_text(const Result& result) {
+  const std::string time = rounded(iteration_time(result));
+  return result.jobs.empty() ? "iteration time " + time
+                             : fmt::format("all {} jobs are done after {}", result.jobs.size(), time);
+}
+
+// How the times were found, none of which changes them.
+std::string simulated_text(const Result& result) {
+  std::string text = "simulated " + (result.by_events.empty() ? "along programs, ahead of the clock"
+                                                              : "event by event: " + result.by_events);
+  if (result.fast_forwarded > 0)
+    text += fmt::format("; {} of {} messages fast-forwarded", result.fast_forwarded, result.messages);
+  if (result.repeated_operations > 0)
+    text += fmt::format("; {} operations as in the turns of loops before", result.repeated_operations);
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string interval_text(const TimeInterval& interval) {
@@ -409,9 +425,7 @@ std::string packed_text(const Result& result) {
 
 std::string summary_text(const Result& result) {
   const std::size_t ranks = result.class_of_rank.size();
-  const std::string what =
-      result.jobs.empty() ? "iteration time" : fmt::format("all {} jobs are done after", result.jobs.size());
-  std::string text = fmt::format("{} {}\n", what, rounded(iteration_time(result)));
+  std::string text = time_text(result) + "\n";
   text += sureness_text(result, false);
   text +=
       fmt::format("{} on {} {}; {} network{}\n", counted(ranks, "rank"), counted(result.devices, "device"),
@@ -438,12 +452,10 @@ std::string details_text(const Result& result) {
   const std::size_t ranks = result.class_of_rank.size();
   const double whole = seconds(result.finish);
   const std::vector<Part> parts = mean_parts(result);
-  const std::string what =
-      result.jobs.empty() ? "iteration time" : fmt::format("all {} jobs are done after", result.jobs.size());
   std::string text =
-      fmt::format("{} {}   ({} on {} {}, {} network, granularity {}{})\n", what, rounded(iteration_time(result)),
-                  counted(ranks, "rank"), counted(result.devices, "device"), printable(result.device),
-                  result.network_model, result.granularity, result.library.empty() ? "" : ", " + result.library);
+      fmt::format("{}   ({} on {} {}, {} network, granularity {}{})\n", time_text(result), counted(ranks, "rank"),
+                  counted(result.devices, "device"), printable(result.device), result.network_model, result.granularity,
+                  result.library.empty() ? "" : ", " + result.library);
   text += folded_to_screen(sureness_text(result, true));
   text += packed_text(result);
   if (result.iterations > 1)
@@ -462,32 +474,10 @@ std::string details_text(const Result& result) {
   if (result.computes_as_measured) facts.emplace_back("computing takes as long as measured");
   if (!facts.empty()) text += fmt::format("{}\n", fmt::join(facts, "; "));
   if (!result.roofline.empty()) text += roofline_text(result.roofline) + "\n";
-  text += host_text(result) + slowed_text(result) + path_text(result);
+  text += host_text(result) + slowed_text(result) + path_text(result) + folded_to_screen(simulated_text(result));
   text += fmt::format("\n{}\n{}", parts_text(parts, whole), ranks_text(result));
   if (result.training && !result.training->kernels.empty()) text += kernels_text(*result.training);
   if (!result.links.empty()) text += fmt::format("\n{}", links_text(result.links));
-  return text;
-}
-
-std::string sources_text(const Evidence& evidence) {
-  const double whole = seconds(evidence.all());
-  const std::string shares = shares_text(evidence);
-  std::string text =
-      shares.empty() ? "" : fmt::format("of {} of the critical path: {}\n", rounded(evidence.all()), shares);
-  for (const EvidenceKind kind : {EvidenceKind::kAssumed, EvidenceKind::kGiven, EvidenceKind::kSourced,
-                                  EvidenceKind::kFitted, EvidenceKind::kMeasured}) {
-    std::vector<const EvidenceFigure*> figures;
-    for (const EvidenceFigure& figure : evidence.figures)
-      if (figure.kind == kind) figures.push_back(&figure);
-    if (figures.empty()) continue;
-    std::ranges::stable_sort(figures, std::ranges::greater{}, &EvidenceFigure::time);
-    Table table({fmt::format("{}", name_of(kind)), "value"}, {"of the time"}, {"where", "source"});
-    for (const EvidenceFigure* figure : figures)
-      table.row({figure->key, figure->value,
-                 figure->time == Duration::zero() || whole == 0 ? "-" : percent(seconds(figure->time) / whole, 1),
-                 place_text(*figure), figure->source.empty() ? "-" : figure->source});
-    text += (text.empty() ? "" : "\n") + table.text();
-  }
   return text;
 }
 

@@ -170,12 +170,12 @@ std::string_view unit_of_numbers(const std::vector<std::vector<std::string>>& ro
   return is_one ? own : base;
 }
 
-// As it may stand in a table: of printable signs.
+// Cell as it may stand in a table: of printable signs.
 Cell shown(Cell cell) {
   return cell.quantity() == Cell::Quantity::kNone ? Cell(printable(cell.text(), std::string::npos)) : cell;
 }
 
-// With a minus sign for a hyphen before a number, and a cross for the letter before a factor.
+// Number with a minus sign for a hyphen before it, and a cross for the letter before a factor.
 std::string latex_number(const std::string& cell) {
   const bool is_negative = cell.size() > 1 && cell[0] == '-' && cell[1] >= '0' && cell[1] <= '9';
   const bool is_factor = cell.size() > 1 && cell[0] == 'x' && cell[1] >= '0' && cell[1] <= '9';

@@ -69,7 +69,7 @@ class Table {
   std::string text() const;
 
  private:
-  // With columns of figures as in_one_unit() has them; in CSV they have the unit of their quantity.
+  // Rows with columns of figures as in_one_unit() has them; in CSV they have the unit of their quantity.
   std::vector<std::vector<std::string>> rows_for_people() const;
   std::string aligned() const;
   std::string csv() const;

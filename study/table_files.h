@@ -49,7 +49,7 @@ Table load_table(const std::string& file, const std::vector<std::string>& settin
   return table_from<Table>(std::move(root), files, diagnostics);
 }
 
-// By name. InputError when two tables have one name, or do not agree with one another (check_together()).
+// Tables by name. InputError when two tables have one name, or do not agree with one another (check_together()).
 template <class Table>
 void sort_tables(std::vector<Table>& tables) {
   std::ranges::stable_sort(tables, {}, &Table::name);

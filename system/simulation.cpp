@@ -5,19 +5,20 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "system/execution/agents.h"
 #include "system/execution/calls.h"
 #include "system/execution/transfers.h"
 #include "system/plans/plans.h"
-#include "system/stuck_report.h"
 #include "system/tape/tape.h"
+#include "workload/matching/stuck.h"
 
 namespace orrery::system {
 
 namespace {
 
-// If the calls of a rank share its queues, the time of one does not follow from its members alone.
+// Calls of a rank that share its queues have times that do not follow from their members alone.
 CastOptions cast_options(const SimulationOptions& options) {
   CastOptions cast = options;
   cast.fast_forward = cast.fast_forward && options.collectives.queue_scope == QueueScope::kCollective;
@@ -57,6 +58,7 @@ class Execution final : public InstantObserver {
   bool run(const SimulationProgress& progress);
   const Agents& agents() const { return agents_; }
   std::uint64_t messages() const { return calls_.messages() + transfers_.messages(); }
+  std::uint64_t fast_forwarded() const { return calls_.fast_forwarded(); }
 
  private:
   void decide() override {
@@ -123,6 +125,7 @@ class Simulation::Parts {
   CollectivePlans& plans() { return plans_; }
 
  private:
+  StuckError stuck(const Agents& agents) const;
   std::optional<SimulationTotals> run_tape(const SimulationProgress& progress);
   template <class By>
   SimulationTotals totals(const By& finish_of, std::uint64_t messages) const;
@@ -154,22 +157,46 @@ SimulationTotals Simulation::Parts::run(const SimulationProgress& progress) {
   if (options_.fast_forward && options_.timed)
     if (std::optional<SimulationTotals> ran = run_tape(progress)) return *std::move(ran);
   Execution execution(*world_, options_, observer_);
-  if (!execution.run(progress)) throw stuck_error(input_.job, plans_, execution.agents(), options_.timed);
+  if (!execution.run(progress)) throw stuck(execution.agents());
   SimulationTotals ran = totals([&](RankId rank) { return execution.agents().finish(rank); }, execution.messages());
+  ran.fast_forwarded = execution.fast_forwarded();
   ran.why_by_events = why_by_events_;
   return ran;
 }
 
+StuckError Simulation::Parts::stuck(const Agents& agents) const {
+  std::vector<RankId> unfinished;
+  for (std::uint32_t rank = 0; rank < input_.job.ranks.size(); ++rank)
+    if (!agents.execution(RankId(rank)).finished()) unfinished.push_back(RankId(rank));
+  const auto send_waits = [&](RankId from, RankId to, Bytes bytes) {
+    return options_.collectives.library != nullptr &&
+           point_to_point(*options_.collectives.library, input_.fabric, input_.placement, from, to, bytes).is_awaited;
+  };
+  return workload::stuck_error(input_.job, input_.matching, send_waits, unfinished,
+                               options_.timed ? std::optional(agents.last_step()) : std::nullopt);
+}
+
 // Nothing if the job has to go event by event.
 std::optional<SimulationTotals> Simulation::Parts::run_tape(const SimulationProgress& progress) {
-  Tape tape(world_->engine, *world_->cast, world_->times, options_.collectives);
-  const std::string_view why_not = why_by_events_ = tape.run(progress);
-  if (!why_not.empty()) {
+  constexpr int kMostRuns = 3;
+  Tape::ByNetwork by_network;
+  for (int runs = 1;; ++runs) {
+    Tape tape(world_->engine, *world_->cast, world_->times, options_.collectives, by_network, observer_);
+    why_by_events_ = tape.run(progress);
+    if (tape.add_conflicts(by_network)) {
+      observer_.begin_anew();
+      by_network.all = by_network.all || runs + 1 >= kMostRuns;
+      make_world();
+      continue;
+    }
+    if (why_by_events_.empty()) {
+      tape.settle_up();
+      return totals([&](RankId rank) { return tape.finish(rank); }, tape.messages());
+    }
+    observer_.begin_anew();
     if (tape.has_begun()) make_world();
     return std::nullopt;
   }
-  tape.tell(observer_);
-  return totals([&](RankId rank) { return tape.finish(rank); }, tape.messages());
 }
 
 template <class By>

@@ -30,7 +30,7 @@
 
 namespace orrery::system {
 
-// With the fifo model, whose queues tell all messages apart, nothing is folded.
+// Nothing is folded with the fifo model, whose queues tell all messages apart.
 struct SimulationOptions : OperationOptions, CastOptions {
   CollectiveOptions collectives;
 };
@@ -52,7 +52,8 @@ struct SimulationTotals {
   std::uint32_t link_classes = 0;  // of links that messages crossed
   std::uint64_t events = 0;
   std::uint64_t messages = 0;
-  std::string_view why_by_events;  // reason why no rank ran ahead of the clock (system/tape/tape.h); empty: they did
+  std::uint64_t fast_forwarded = 0;  // messages of calls that were fast-forwarded (system/execution/calls.h)
+  std::string_view why_by_events;    // reason why no rank ran ahead of the clock (system/tape/tape.h); empty: they did
 };
 
 class Simulation {
@@ -70,7 +71,7 @@ class Simulation {
 
   // Cast: which ranks acted for which.
   const Cast& cast() const;
-  // Of all links; lives no longer than the simulation.
+  // Usage of all links; lives no longer than the simulation.
   LinkUsages usage() const;
   // The same written out, by LinkId.
   std::vector<network::LinkUsage> link_usage() const;

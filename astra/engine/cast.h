@@ -6,7 +6,7 @@
 // gets back from itself what its neighbours would send. Whether that holds is checked, not assumed: for programs, for
 // groups and for the distances of messages.
 //
-// Where links are shared (congestion_aware), ranks and links are folded by a translation that leaves the job as it is
+// Ranks and links that are shared (congestion_aware) are folded by a translation that leaves the job as it is
 // (translation.h), and a message is known by its receiver's representative and the distance of its sender.
 #pragma once
 

@@ -62,7 +62,7 @@ class Listener {
 
 class Messages {
  public:
-  // With `rendezvous`, a receiver first tells the sender that it is ready; then addresses are ranks.
+  // `rendezvous`: a receiver first tells the sender that it is ready; then addresses are ranks.
   Messages(EventQueue& events, Network& network, Listener& listener, bool rendezvous)
       : events_(&events), network_(&network), listener_(&listener), rendezvous_(rendezvous) {}
 

@@ -8,8 +8,9 @@
 // follow. That is the same from everywhere if these are of one block, and differs if not: going round, one of them
 // passes rank 0 first. So an event has a number for its kin and the block of its start, seen from where it happens.
 //
-// Where kin of different blocks do something together, such as filling up what the next step waits for, any of them may
-// be the last. What they cause is the same, but is a split of its own from there on: in line with nothing but itself.
+// Kin of different blocks may do something together, such as filling up what the next step waits for: then any of them
+// may be the last. What they cause is the same, but is a split of its own from there on: in line with nothing but
+// itself.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ struct Result {
   std::uint64_t messages = 0;
   std::vector<Problem> warnings{};
 
-  // As ASTRA-sim says it: what is not computation.
+  // Communication that is exposed, as ASTRA-sim says it: what is not computation.
   Ticks exposed(std::uint32_t rank) const { return ranks[rank].finish - ranks[rank].compute; }
 };
 

@@ -29,12 +29,12 @@ class Translation {
   std::uint32_t rank_of(std::uint32_t agent) const { return agent / stride_ * period_ + agent % stride_; }
   std::uint32_t block_of(std::uint32_t rank) const { return rank % period_ / stride_; }
 
-  // Where `rank` is after the translation by `by` ranks, less than a period.
+  // Place of `rank` after the translation by `by` ranks, less than a period.
   std::uint32_t moved(std::uint32_t rank, std::uint32_t by) const {
     if (kind_ == Kind::kExclusiveOr) return rank ^ by;
     return rank - rank % period_ + ahead(rank % period_, by, period_);
   }
-  // Where `rank` is seen from `other`, when that is moved to the rank that stands for it.
+  // Place of `rank` as seen from `other`, when that is moved to the rank that stands for it.
   std::uint32_t seen_from(std::uint32_t other, std::uint32_t rank) const {
     const std::uint32_t by = block_of(other) * stride_;
     return moved(rank, kind_ == Kind::kExclusiveOr || by == 0 ? by : period_ - by);

@@ -11,8 +11,8 @@
 
 #include "astra/input/json_file.h"
 #include "core/files/input_files.h"
-#include "core/suggest.h"
 #include "core/files/read_file.h"
+#include "core/suggest.h"
 
 namespace orrery::astra {
 namespace {
@@ -34,12 +34,12 @@ Algorithm read_algorithm(const JsonFile& file, const std::string& key, const nlo
     algorithm.flat = true;
     rest.remove_prefix(3);
   }
-  const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
   for (std::size_t i = 0; i < kAlgorithms.size(); ++i) {
     const std::string_view known = kAlgorithms[i];
     const bool first_is_capital = algorithm.flat;
     if (rest.size() < known.size() || rest.substr(1, known.size() - 1) != known.substr(1)) continue;
-    if (first_is_capital ? !same(rest[0], known[0]) || rest[0] == known[0] : rest[0] != known[0]) continue;
+    if (first_is_capital ? lower(rest[0]) != lower(known[0]) || rest[0] == known[0] : rest[0] != known[0]) continue;
     algorithm.kind = static_cast<AlgorithmKind>(i);
     const std::string_view window = rest.substr(known.size());
     if (window.empty() && !(algorithm.flat && algorithm.kind == AlgorithmKind::kDoubleBinaryTree)) return algorithm;

@@ -151,7 +151,7 @@ void run_astra_sim(AstraOptions& options, const Session& session) {
   session.outputs.give(answer);
 }
 
-// As ASTRA-sim reads them: --flag=value or --flag value.
+// Adds flags as ASTRA-sim reads them: --flag=value or --flag value.
 void add_astra_flags(CLI::App& command, AstraOptions& options) {
   astra::Flags& flags = options.flags;
   const auto add = [&](const char* name, auto& member, const char* about, const char* type) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A send waits for the nearest messages before it: those that it, or a receive or local action on the way, comes after.
-// What an earlier send of its lane has waited for is not said again.
+// A send does not say again what an earlier send of its lane has waited for.
 #include "collectives/custom/compile.h"
 
 #include <algorithm>

@@ -10,8 +10,8 @@
 namespace orrery::collectives {
 
 struct Pairing {
-  // By rank, by action: the action of the peer, and a receive's place among the rank's receives, which are numbered in
-  // the order of the actions. Of other actions they mean nothing.
+  // Ends by rank and action: the action of the peer, and a receive's place among the rank's receives, which are
+  // numbered in the order of the actions. Entries of other actions mean nothing.
   std::vector<std::vector<std::uint32_t>> ends;
   std::vector<std::vector<std::uint32_t>> slots;
 };

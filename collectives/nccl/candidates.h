@@ -27,7 +27,7 @@ struct NcclCall {
   bool is_all_reduce() const { return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kBarrier; }
   // Every rank has a part of the data before it or after it.
   bool is_exchange() const { return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter; }
-  // By sends and receives, and no algorithm.
+  // Tells whether it runs by sends and receives, and no algorithm.
   bool is_made_of_sends() const {
     return kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
   }

@@ -56,7 +56,7 @@ struct NcclOptions {
   LaunchMode launch = LaunchMode::kMpi;
   bool in_place = false;  // all-gathers and all-to-alls find their own part where it belongs
   bool pxn = false;       // what goes to another rail is sent by a GPU of the node that is on it
-  // By enumerator; none: the library is not held to any and may take all.
+  // Algorithms by enumerator; none: the library is not held to any and may take all.
   std::bitset<kAllNcclAlgorithms.size()> algorithms{};
   std::bitset<kAllNcclProtocols.size()> protocols{};
   std::shared_ptr<const NcclTuner> tuner{};  // null: NCCL chooses itself

@@ -39,7 +39,7 @@ struct Message {
   // Indices of messages that come first: those the sender receives must have arrived, those it sends be released.
   std::vector<std::uint32_t> after;
   std::vector<PieceId> places{};  // of the receiver, with buffers
-  // Likewise for the receiver, where it takes the message in only then.
+  // Indices of messages that come before this one lands, where the receiver takes it in only then.
   std::vector<std::uint32_t> lands_after{};
 };
 

@@ -29,7 +29,7 @@ class MessageOrder {
     return contains(released_.row(second), first);
   }
   bool arrived_before(std::uint32_t first, std::uint32_t second) const { return contains(arrived_.row(second), first); }
-  // Likewise before `second` lands.
+  // Tells whether `first` is released before `second` lands.
   bool released_before_landing(std::uint32_t first, std::uint32_t second) const {
     return contains(released_.row(landing_of(second)), first);
   }

@@ -236,8 +236,8 @@ class Section {
   // An empty one if the key is absent or its file cannot be read, so that its defaults are filled in.
   void defaulted_section(std::string_view key, std::string_view meaning, const Read& read);
   bool required_section(std::string_view key, std::string_view meaning, const Read& read, std::string_view folder = {});
-  // With keys that stand elsewhere, too, and that the docs do not repeat. `presence` is "optional", or "required" where
-  // the caller reports that it is missing.
+  // Reads a section with keys that stand elsewhere, too, and that the docs do not repeat. `presence` is "optional", or
+  // "required" where the caller reports that it is missing.
   bool repeated_section(std::string_view key, std::string_view meaning, const Read& read,
                         std::string_view presence = "optional");
   // A list of maps, in order.

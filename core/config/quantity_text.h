@@ -43,7 +43,7 @@ std::optional<double> ratio_of_units(std::string_view unit, std::string_view oth
 // A whole number and nothing else: no sign but '-', no spaces, within 64 bits.
 std::optional<std::int64_t> parse_whole_number(std::string_view text);
 
-// As YAML's core schema writes them: true, True, TRUE, false, False, FALSE.
+// Truth as YAML's core schema writes it: true, True, TRUE, false, False, FALSE.
 std::optional<bool> parse_boolean(std::string_view text);
 
 // A share: "85 %" or "0.85" (a ratio has no unit). Not negative.

@@ -101,7 +101,7 @@ std::string hint_for(ConfigValue& root, std::string_view path) {
   return fmt::format("give it one: {}=VALUE; `orrery list keys` knows all keys", printable(path));
 }
 
-// As above; says what is wrong.
+// Default as above; says what is wrong.
 ConfigValue* default_value(ConfigValue& root, std::string_view path, const Location& where, Diagnostics& diagnostics,
                            const ResolveConfig& resolve) {
   std::string why;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/files/output_file.h"
 
 namespace orrery {
 namespace {
@@ -41,7 +42,10 @@ void lock_folder(const std::string& folder, FolderUse use) {
     ::close(descriptor);
     return;
   }
-  if (::flock(descriptor, (use == FolderUse::kAlone ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return;
+  if (::flock(descriptor, (use == FolderUse::kAlone ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) {
+    if (use == FolderUse::kAlone) remove_partial_files(folder);
+    return;
+  }
   const bool is_taken = errno == EWOULDBLOCK;
   ::close(descriptor);
   locked().folders.erase({status.st_dev, status.st_ino});

@@ -12,8 +12,9 @@ namespace orrery {
 // kShared: by programs that say among themselves who writes what, as the parts of a sweep do.
 enum class FolderUse : std::uint8_t { kAlone, kShared };
 
-// `folder`, which is there, is this program's until it ends. InputError where another program writes to it. File
-// systems that know no locks let everybody in.
+// `folder`, which is there, is this program's until it ends. One that it has alone loses what programs that were killed
+// left half written there (remove_partial_files()). InputError where another program writes to it. File systems that
+// know no locks let everybody in.
 void lock_folder(const std::string& folder, FolderUse use = FolderUse::kAlone);
 
 // An empty file that stands for something and stays; also where machines share a file system that knows no locks of

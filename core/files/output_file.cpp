@@ -10,6 +10,8 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
@@ -78,17 +80,27 @@ std::string partial_name(const std::string& target) {
   return (path.parent_path() / name).string();
 }
 
-// True for the names that partial_name() gives: "TARGET.PROCESS-NUMBER.partial".
-bool is_partial_name(std::string_view name) {
+// The process of a name that partial_name() gives, "TARGET.PROCESS-NUMBER.partial"; nothing of other names.
+std::optional<pid_t> writer_of_partial(std::string_view name) {
   constexpr std::string_view kEnd = ".partial";
-  if (!name.ends_with(kEnd)) return false;
+  if (!name.ends_with(kEnd)) return std::nullopt;
   name.remove_suffix(kEnd.size());
+  std::string_view number;
   for (const char before : {'-', '.'}) {
     const std::size_t digits = name.find_last_not_of("0123456789");
-    if (digits == std::string_view::npos || digits + 1 == name.size() || name[digits] != before) return false;
+    if (digits == std::string_view::npos || digits + 1 == name.size() || name[digits] != before) return std::nullopt;
+    number = name.substr(digits + 1);
     name = name.substr(0, digits);
   }
-  return !name.empty();
+  pid_t process = 0;
+  const auto read = std::from_chars(number.data(), number.data() + number.size(), process);
+  if (name.empty() || read.ec != std::errc()) return std::nullopt;
+  return process;
+}
+
+// True for another process that runs on this machine, as far as can be seen from here.
+bool is_running(pid_t process) {
+  return process > 0 && process != ::getpid() && (::kill(process, 0) == 0 || errno == EPERM);
 }
 
 // All that the file system of a file has not written yet.
@@ -238,9 +250,10 @@ void OutputFile::compress(std::string_view bytes, bool ends) {
 void remove_partial_files(const std::string& folder) {
   std::vector<std::filesystem::path> partial;
   std::error_code code;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, code))
-    if (is_partial_name(entry.path().filename().string()) && entry.is_regular_file(code))
-      partial.push_back(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+    const std::optional<pid_t> writer = writer_of_partial(entry.path().filename().string());
+    if (writer && !is_running(*writer) && entry.is_regular_file(code)) partial.push_back(entry.path());
+  }
   for (const std::filesystem::path& file : partial) {
     std::filesystem::remove(file, code);
     if (code) refuse(file.string(), "cannot be removed", code.value());

@@ -73,8 +73,9 @@ class OutputFile {
 // Nothing of a device, a pipe or an open descriptor, which can only be written to.
 std::optional<std::string> replaceable_file(const std::string& path);
 
-// Removes from a folder what programs that were killed while they wrote left half written there, `*.partial`. To be
-// called by who alone writes to the folder. InputError if one cannot be removed.
+// Removes from a folder what programs that were killed while they wrote left half written there, `*.partial`; what a
+// program that still runs on this machine writes there by itself stays. To be called by who alone writes to the folder
+// as a whole. InputError if one cannot be removed.
 void remove_partial_files(const std::string& folder);
 
 // Files that are of use together only. None gets its name until all of them are written.

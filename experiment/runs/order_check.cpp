@@ -39,6 +39,7 @@ class NoObserver final : public system::SimulationObserver {
   void finished(RankId, const system::OperationRecord&) override {}
   void repeated(RankId, const system::RepetitionRecord&) override {}
   void split(RankId, RankId) override {}
+  void begin_anew() override {}
 };
 
 }  // namespace

@@ -256,7 +256,7 @@ Run simulate_experiment(const Experiment& experiment, bool allow_oom, const Want
   return simulate_job(experiment, wanted, workload::Loops::kWrittenOut, diagnostics, started, progress);
 }
 
-// With the warnings before it: what was warned of may be why it is an error.
+// Adds the warnings before an error: what was warned of may be why it is one.
 InputError with_warnings(const InputError& error, const Diagnostics& diagnostics, const std::string& file) {
   std::vector<Problem> problems;
   std::ranges::copy_if(diagnostics.problems(), std::back_inserter(problems),

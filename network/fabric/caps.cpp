@@ -2,8 +2,7 @@
 #include "network/fabric/caps.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,10 +15,14 @@ namespace {
 
 // Number of routes over one link, and what else they cross.
 struct Crossing {
+  explicit Crossing(std::size_t classes) : routes_of(classes), links_of(classes) {}
+
   std::size_t routes = 0;
-  std::map<std::size_t, std::size_t> routes_of;      // by class: routes that cross it, too
-  std::map<std::size_t, std::set<LinkId>> links_of;  // by class: which of its links
+  std::vector<std::size_t> routes_of;         // by class: routes that cross it, too
+  std::vector<std::vector<LinkId>> links_of;  // by class: which of its links, ascending
 };
+
+using Crossings = std::unordered_map<LinkId, Crossing>;
 
 // Devices whose routes are looked at: all, or the first node's and as many others as tell what is shared from what is
 // not.
@@ -35,9 +38,24 @@ std::vector<DeviceId> chosen_devices(const Fabric& fabric) {
   return chosen;
 }
 
-std::map<LinkId, Crossing> crossings_of(const Fabric& fabric, std::size_t link_class,
-                                        const std::vector<DeviceId>& devices) {
-  std::map<LinkId, Crossing> crossings;
+// Adds a route to those over one of its links.
+void add_route(const Fabric& fabric, std::size_t link_class, const std::vector<LinkId>& route, Crossing& crossing) {
+  ++crossing.routes;
+  std::vector<std::size_t> classes;
+  for (const LinkId other : route) {
+    const std::size_t of = fabric.link(other).link_class;
+    if (of == link_class || fabric.link_keys()[of] == fabric.link_keys()[link_class]) continue;
+    if (std::ranges::find(classes, of) == classes.end()) {
+      classes.push_back(of);
+      ++crossing.routes_of[of];
+    }
+    std::vector<LinkId>& links = crossing.links_of[of];
+    if (links.empty() || links.back() != other) links.push_back(other);
+  }
+}
+
+Crossings crossings_of(const Fabric& fabric, std::size_t link_class, const std::vector<DeviceId>& devices) {
+  Crossings crossings;
   std::vector<LinkId> route;
   for (const DeviceId from : devices)
     for (const DeviceId to : devices) {
@@ -47,19 +65,14 @@ std::map<LinkId, Crossing> crossings_of(const Fabric& fabric, std::size_t link_c
       } catch (const InputError&) {
         continue;  // dead links have left no way
       }
-      for (const LinkId link : route) {
-        if (fabric.link(link).link_class != link_class) continue;
-        Crossing& crossing = crossings[link];
-        ++crossing.routes;
-        std::set<std::size_t> classes;
-        for (const LinkId other : route) {
-          const std::size_t of = fabric.link(other).link_class;
-          if (of == link_class || fabric.link_keys()[of] == fabric.link_keys()[link_class]) continue;
-          classes.insert(of);
-          crossing.links_of[of].insert(other);
-        }
-        for (const std::size_t of : classes) ++crossing.routes_of[of];
-      }
+      for (const LinkId link : route)
+        if (fabric.link(link).link_class == link_class)
+          add_route(fabric, link_class, route, crossings.try_emplace(link, fabric.link_classes().size()).first->second);
+    }
+  for (auto& [link, crossing] : crossings)
+    for (std::vector<LinkId>& links : crossing.links_of) {
+      std::ranges::sort(links);
+      links.erase(std::unique(links.begin(), links.end()), links.end());
     }
   return crossings;
 }
@@ -72,9 +85,8 @@ struct Brought {
 
 // Most that links of a class bring to the link; nothing where routes go without them.
 std::optional<Brought> brought_by(const Fabric& fabric, const Crossing& crossing, std::size_t by, std::size_t most) {
-  const auto routes = crossing.routes_of.find(by);
-  if (routes == crossing.routes_of.end() || routes->second != crossing.routes) return std::nullopt;
-  const std::set<LinkId>& links = crossing.links_of.at(by);
+  if (crossing.routes_of[by] != crossing.routes) return std::nullopt;
+  const std::vector<LinkId>& links = crossing.links_of[by];
   if (links.size() > most) return std::nullopt;
   Int128 real = 0, nominal = 0;
   for (const LinkId link : links) {
@@ -93,7 +105,7 @@ std::optional<LinkCap> cap_of(const Fabric& fabric, std::size_t link_class) {
   const std::vector<DeviceId> devices = chosen_devices(fabric);
   const bool is_whole = devices.size() == fabric.device_count();
   const std::size_t most = is_whole ? SIZE_MAX : fabric.dimensions().front().size;
-  std::map<LinkId, Crossing> crossings = crossings_of(fabric, link_class, devices);
+  const Crossings crossings = crossings_of(fabric, link_class, devices);
   if (crossings.empty()) return std::nullopt;
   std::optional<LinkCap> cap;
   for (std::size_t by = 0; by < fabric.link_classes().size(); ++by) {

@@ -402,6 +402,14 @@ std::string Fabric::vertex_name(VertexId vertex) const {
 void Fabric::route(DeviceId from, DeviceId to, std::vector<LinkId>& out) const {
   ORRERY_ASSERT(index_of(from) < device_count() && index_of(to) < device_count());
   out.clear();
+  const auto* nodes = std::get_if<ClusterLayout>(&parts_.layout);
+  if (nodes != nullptr && nodes->is_apart(index_of(from), index_of(to)))
+    throw InputError(
+        {},
+        fmt::format("no way is left from {} to {}: nothing joins the rails of their NICs, and the NIC that "
+                    "messages between them leave by is dead",
+                    vertex_name(VertexId(index_of(from))), vertex_name(VertexId(index_of(to)))),
+        "leave perturb.nics some other NIC, or write what the NIC still has: `bandwidth: 1 %`");
   std::visit([&](const auto& layout) { layout.route(from, to, out); }, parts_.layout);
   if (detours_ && std::ranges::any_of(out, [&](LinkId link) { return detours_->is_dead(link); }))
     go_round(from, to, out);

@@ -93,8 +93,9 @@ struct ClusterLayout {
   // the device.
   std::optional<std::uint32_t> first_stack_link{};
   std::uint32_t first_nic = 0;  // vertex
-  // By device, where NICs are dead: by whose way to a NIC it sends to other nodes, and by whose it receives; a way is
-  // called after its NIC where NICs are inside, else after the device with the host link. Empty: each by its own.
+  // Owners, by device, of the way to a NIC by which it sends to other nodes, and of that by which it receives, where
+  // NICs are dead; a way is called after its NIC where NICs are inside, else after the device with the host link. An
+  // empty list means each by its own.
   std::vector<std::uint32_t> ways_out{};
   std::vector<std::uint32_t> ways_in{};
   // Slots of the devices that relay messages to other rails, by slot of the sender and slot of the receiver: the relay
@@ -116,6 +117,8 @@ struct ClusterLayout {
     std::uint32_t way = 0;
   };
   Exit exit_of(std::uint32_t from, std::uint32_t to) const;
+  // True for devices of two nodes whose NICs are of rails that nothing joins, because the relay's NIC is dead.
+  bool is_apart(std::uint32_t from, std::uint32_t to) const;
   // Fills `relays` (relays.cpp).
   void find_relays();
   // Gives devices whose NICs are dead, or cannot be reached, others of their nodes (spare_nics.cpp).
@@ -214,7 +217,8 @@ class Fabric {
   std::string vertex_name(VertexId vertex) const;
   // Names by Link::link_class: "nvlink.up", "nic.down", "dim0.up".
   std::span<const std::string> link_classes() const { return parts_.link_classes; }
-  // By Link::link_class: the key of the configuration that sets the bandwidth of the links, "" where none is known.
+  // Keys by Link::link_class: the key of the configuration that sets the bandwidth of the links, "" where none is
+  // known.
   std::span<const std::string> link_keys() const { return parts_.link_keys; }
 
   // Types of nodes are numbered in the order of their devices.

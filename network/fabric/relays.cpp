@@ -81,6 +81,12 @@ ClusterLayout::Exit ClusterLayout::exit_of(std::uint32_t from, std::uint32_t to)
   return {first + relay, own_way(first + receiver)};
 }
 
+bool ClusterLayout::is_apart(std::uint32_t from, std::uint32_t to) const {
+  return !relays.empty() && !ways_out.empty() && from / devices_per_node != to / devices_per_node &&
+         nic_of_way(exit_of(from, to).way) % nics_per_node != nic_of_way(way_in(to)) % nics_per_node &&
+         !joins_rails(*scale_out.topology, scale_out.parameters);
+}
+
 void Fabric::relay_between_rails() {
   if (auto* layout = std::get_if<ClusterLayout>(&parts_.layout)) layout->find_relays();
 }

@@ -158,7 +158,7 @@ class RoutedGraph {
   std::vector<std::vector<std::uint32_t>> into_;   // links by the vertex they end at
   std::vector<std::vector<std::uint32_t>> from_;   // links by the vertex they start at, in the order of where they end
   std::vector<std::uint32_t> first_single_ = {0};  // by trunk; then how many there are
-  // By vertex and target member: over other devices only, or over switches only.
+  // Hops by vertex and target member: over other devices only, or over switches only.
   std::vector<Hop> over_devices_;
   std::vector<Hop> over_switches_;
   std::vector<bool> on_devices_;  // by pair of members: which of the two

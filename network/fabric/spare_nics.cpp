@@ -3,8 +3,8 @@
 // NICs are in the node's graph, then by the highest bit in which the numbers differ, since PCIe joins neighbours in
 // pairs, pairs in fours. So of two neighbours that both lose theirs, each gets another.
 //
-// Where NICs have host links of their own, a device reaches another's NIC through the node's fabric and that device, as
-// NCCL does over NVLink (PXN).
+// NICs may have host links of their own: then a device reaches another's NIC through the node's fabric and that device,
+// as NCCL does over NVLink (PXN).
 #include <algorithm>
 #include <numeric>
 

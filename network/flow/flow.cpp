@@ -86,9 +86,9 @@ bool FlowNetwork::count_groups(PathId path, std::uint64_t groups) {
   return true;
 }
 
-std::optional<Duration> FlowNetwork::time_alone(PathId group) {
-  if (!paths_.has_links_once(group) || !paths_.can_be_alone(group)) return std::nullopt;
-  return paths_.send_group(group, 0);
+std::optional<Duration> FlowNetwork::time_alone(PathId path, Bytes bytes) {
+  if (!paths_.has_links_once(path) || !paths_.can_be_alone(path)) return std::nullopt;
+  return paths_.is_group(path) ? paths_.send_group(path, 0) : paths_.send(path, bytes, 0);
 }
 
 void FlowNetwork::settle() {

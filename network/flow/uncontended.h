@@ -41,7 +41,7 @@ class UncontendedFlows {
   // Takes the flow that has `link` to itself, if one does, off its links before its end.
   std::optional<UncontendedFlow> evict(LinkId link);
 
-  // Likewise all.
+  // Evicts all flows; returns them.
   std::vector<UncontendedFlow> evict_all();
   // Links were busy for as long as their parents so far. No flow is on either.
   void split(std::span<const LinkSplit> links) {
@@ -56,7 +56,7 @@ class UncontendedFlows {
     }
   }
 
-  // Likewise so many groups, one after the other.
+  // Counts so many groups, one after the other.
   void count_groups(PathId path, std::int64_t groups) {
     for (const auto& [load, transfer] : paths_.loads(path)) {
       Duration& busy = links_.own(index_of(load.link)).busy;

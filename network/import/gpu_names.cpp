@@ -11,7 +11,7 @@ namespace orrery::network {
 namespace {
 
 // PCI identifiers: pci.ids of the PCI ID project, from memory. Compute capabilities: NVIDIA's CUDA programming guide.
-// Where several devices have one, the first that was sold as SXM stands for it.
+// The first device that was sold as SXM stands for an identifier that several have.
 constexpr std::array kGpus = {
     GpuName{"p100-sxm", 0x10de15f9, 60, "nvlink-1", "pcie-3"},
     GpuName{"v100-sxm2-32gb", 0x10de1db5, 70, "nvlink-2", "pcie-3"},

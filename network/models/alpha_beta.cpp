@@ -36,10 +36,11 @@ Duration AlphaBetaNetwork::book_group(PathId path) {
   return longest;
 }
 
-std::optional<Duration> AlphaBetaNetwork::time_alone(PathId group) {
-  if (!paths_.has_links_once(group)) return std::nullopt;
+std::optional<Duration> AlphaBetaNetwork::time_alone(PathId path, Bytes bytes) {
+  if (!paths_.has_links_once(path)) return std::nullopt;
+  if (!paths_.is_group(path)) return paths_.send(path, bytes, 0);
   Duration longest{};
-  for (const auto& [load, transfer] : paths_.loads(group)) {
+  for (const auto& [load, transfer] : paths_.loads(path)) {
     LinkLoad one = load;
     one.copies = 1;
     longest = std::max(longest, transfer_alone(fabric_, one));

@@ -23,7 +23,7 @@ class AlphaBetaNetwork : public Network {
   Time start(const Message& message) override;
   Duration count_private(PathId path, Bytes bytes, std::uint64_t messages) override;
   bool count_groups(PathId path, std::uint64_t groups) override;
-  std::optional<Duration> time_alone(PathId group) override;
+  std::optional<Duration> time_alone(PathId path, Bytes bytes) override;
   void split(std::span<const LinkSplit> links) override;
   void settle() override {}
   PagedArray<LinkUsage> usage() const override;

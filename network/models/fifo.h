@@ -3,9 +3,9 @@
 // goes on to its next link when all of it has come. Every hop takes bytes / bandwidth, in which the link is taken, and
 // then the link's latency.
 //
-// Of messages that come to a link at the same instant one has to be first: they queue by MessagePlace, as an arbiter
-// serves its ports in a fixed order. So ranks on places that are alike may fare differently, other than in the other
-// models, and which of them waits depends on where they are in the fabric, but not on how ranks are numbered.
+// Messages that come to a link at the same instant have an order: they queue by MessagePlace, as an arbiter serves its
+// ports in a fixed order. So ranks on places that are alike may fare differently, other than in the other models, and
+// which of them waits depends on where they are in the fabric, but not on how ranks are numbered.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,8 @@ struct GraphMembers {
 // Reads `links`, a list of {from, to, bandwidth, efficiency, link, latency, count, class, directed}. Vertices are
 // devices `gpu<i>`, NICs `nic<i>`, and switches, bridges or sockets of any other name. Empty after an error.
 RoutedGraph read_graph(Section& section, const GraphMembers& members);
-// With members of one kind, as many as `links` names; those beyond the count, if that is known, are refused.
+// Reads a graph with members of one kind, as many as `links` names; those beyond the count, if that is known, are
+// refused.
 RoutedGraph read_graph(Section& section, const Members& members);
 
 // The graph with its routes; empty, and reported at `key`, where members that may talk have no route. `rails` as

@@ -159,22 +159,28 @@ DocumentKeys link_keys() {
 }
 
 DocumentKeys simulation_keys() {
-  return {{kWhole, "events", ""},
-          {kWhole, "messages", "simulated ones"},
-          maybe({kNumber, "wall_s", "not with `--deterministic`"}),
-          maybe({kWhole, "peak_rss_bytes", "likewise"}),
-          {kText, "granularity", ""},
-          {kText, "model", "of the network"},
-          {kTruth, "folded", ""},
-          {kText, "folding", "how many classes, or why the job was not folded ([folding.md](folding.md))"},
-          {kList,
-           "splits",
-           "when classes of ranks came apart",
-           {{kNumber, "time_s", ""},
-            {kWhole, "rank_classes_before", ""},
-            {kWhole, "rank_classes", ""},
-            {kText, "first_used", ""},
-            {kList, "came_apart", "", {{kWhole, "rank", ""}, {kWhole, "from", ""}}}}}};
+  return {
+      {kWhole, "events", ""},
+      {kWhole, "messages", "simulated ones"},
+      maybe({kWhole, "fast_forwarded", "how many of them were not sent one by one: their times follow from others"}),
+      maybe({kWhole, "repeated_operations",
+             "operations in further turns of a loop, which took their times from a turn that was simulated"}),
+      maybe({kText, "by_events",
+             "why ranks did not run ahead of the clock ([folding.md](folding.md)); not there where they did"}),
+      maybe({kNumber, "wall_s", "not with `--deterministic`"}),
+      maybe({kWhole, "peak_rss_bytes", "likewise"}),
+      {kText, "granularity", ""},
+      {kText, "model", "of the network"},
+      {kTruth, "folded", ""},
+      {kText, "folding", "how many classes, or why the job was not folded ([folding.md](folding.md))"},
+      {kList,
+       "splits",
+       "when classes of ranks came apart",
+       {{kNumber, "time_s", ""},
+        {kWhole, "rank_classes_before", ""},
+        {kWhole, "rank_classes", ""},
+        {kText, "first_used", ""},
+        {kList, "came_apart", "", {{kWhole, "rank", ""}, {kWhole, "from", ""}}}}}};
 }
 
 DocumentKeys shared_link_keys() {

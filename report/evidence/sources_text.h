@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Table of the figures that a run rests on, and where they are from; it is written where other tables are, in
-// report/summary_text.cpp.
+// report/sources_text.cpp.
 #pragma once
 
 #include <string>

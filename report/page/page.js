@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the charts of every page share. Text from data goes into the page by textContent only, never as HTML.
+// Code that the charts of every page share. Text from data goes into the page by textContent only, never as HTML.
 "use strict";
 
 const page = {

@@ -3,7 +3,7 @@
 "use strict";
 
 const PASS_KINDS = ["forward", "backward", "weight gradient"];
-// By kind: the colour of letters, and the share of white in the last chunk, as pictures for papers have them.
+// Colour of letters by kind, and the share of white in the last chunk, as pictures for papers have them.
 const PASS_INKS = ["#101418", "#ffffff", "#101418"], PALEST = [0.5, 0.22, 0.55];
 const PASS_KEYS = 7;      // numbers of each in the data
 const MOST_TALL = 12;     // stages whose rows have two lines of label

@@ -143,7 +143,7 @@ function criticalPath(result) {
       "Links that the critical path moves over");
 }
 
-// Whether links of the class are inside nodes, by the name of one of them.
+// Tells whether links of the class are inside nodes, by the name of one of them.
 function isInNode(link) {
   return /^(nvlink|pcie|xgmi|scale-up|host)\b/.test(link.class) || /^node\d+\.(?!nic)/.test(link.busiest ?? "");
 }

@@ -5,7 +5,7 @@
 const TRACK = 14, LANE = TRACK - 2, LANES_TOP = 24;  // pixels
 const LEAST = 0.02;  // share of a pixel's time that is drawn where there is less, so that it is seen
 
-// What a track shows, as the breakdown calls it.
+// Name of what a track shows, as the breakdown calls it.
 const kindOf = (track) => track.replace(/ (send|receive)( \d+)?$| \d+$/, "").replace(/^compute, .*/, "compute");
 
 // `busy`: ticks of its operations; less than its length where several are drawn together.

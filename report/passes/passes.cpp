@@ -54,7 +54,7 @@ class SpanReader {
     std::vector<OperationRecord> operations;
     std::vector<RepeatedStretch> repeated;
     log.of(rank, operations, repeated, [&](const RepeatedStretch& stretch) { return is_in_one_pass(stretch); });
-    // By the first end of an operation in them, as if they were written out.
+    // Stretches by the first end of an operation in them, as if they were written out.
     std::vector<std::tuple<Time, std::uint32_t, const RepeatedStretch*>> in_order;
     in_order.reserve(repeated.size());
     for (const RepeatedStretch& stretch : repeated)

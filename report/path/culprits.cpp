@@ -234,7 +234,7 @@ class Search {
   }
 
   std::string why_slow(RankId rank, double slowness, const Peers& peers) const {
-    // If most peers are slowed alike, only the configuration tells.
+    // Only the configuration tells that a rank is slow if most of its peers are slowed alike.
     const std::string_view than = peers.slowness(rank) < kLeastSlower ? "if nothing slowed it" : "on peers";
     const std::string text = slower_text("computing", slowness, than);
     const RankId usual = peers.usual(rank);

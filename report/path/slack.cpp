@@ -27,7 +27,7 @@ using workload::NodeKind;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
-// An operation of a rank that acts, or where all members of a call have come together.
+// An operation of a rank that acts, or where members of a call have come together.
 struct Vertex {
   RankId rank{};
   OperationRecord operation;
@@ -110,23 +110,49 @@ class Backward {
     }
   }
 
-  // Vertex that has to wait until an operation may begin: for a call, all members together.
+  // Vertex that has to wait until an operation may begin: for a call, the first meeting with its member.
   std::uint32_t begin_of(RankId rank, NodeId node) {
     const ExecutionGraph& graph = job_.graph(rank);
     const std::uint32_t vertex = vertex_of(rank, node);
     if (graph.kind(node) != NodeKind::kCollective) return vertex;
-    const GroupId group = job_.communicator(rank, node);
-    const std::uint32_t call = graph.call_index(node);
-    const auto [known, is_new] = meetings_.try_emplace({group, call}, static_cast<std::uint32_t>(vertices_.size()));
-    const std::uint32_t meeting = known->second;
-    if (!is_new) return meeting;
-    const OperationRecord operation = vertices_[vertex].operation;
-    vertices_.push_back({rank, operation, true, finish_, 0});
-    for (const std::uint32_t theirs : members_of(group, call)) {
-      const OperationRecord& of_member = vertices_[theirs].operation;
-      edges_.push_back({meeting, theirs, true, false, of_member.end - of_member.moving});
+    const std::map<Time, std::uint32_t>& meetings = meetings_of(job_.communicator(rank, node), graph.call_index(node));
+    return meetings.lower_bound(vertices_[vertex].operation.start)->second;
+  }
+
+  // Meetings of a call, by when the last member came that had to: members may be through before others have come. A
+  // meeting is of all members that had come by then, so that each takes place before the next.
+  const std::map<Time, std::uint32_t>& meetings_of(GroupId group, std::uint32_t call) {
+    const auto [known, is_new] = meetings_.try_emplace({group, call});
+    std::map<Time, std::uint32_t>& meetings = known->second;
+    if (!is_new) return meetings;
+    const std::set<std::uint32_t> members = members_of(group, call);
+    std::set<Time> comings;
+    for (const std::uint32_t member : members) comings.insert(vertices_[member].operation.start);
+    std::uint32_t before = kNone;
+    for (const std::uint32_t member : members) meetings.try_emplace(last_coming(member, comings), kNone);
+    for (auto& [time, meeting] : meetings) {
+      meeting = static_cast<std::uint32_t>(vertices_.size());
+      Vertex vertex = vertices_[*members.begin()];
+      vertex.operation.moving = time;
+      vertex.is_meeting = true;
+      vertices_.push_back(vertex);
+      if (before != kNone) edges_.push_back({before, meeting});
+      before = meeting;
     }
-    return meeting;
+    for (const std::uint32_t member : members) {
+      const Time met = last_coming(member, comings);
+      edges_.push_back({meetings.at(met), member, true, false, vertices_[member].operation.end - met});
+    }
+    return meetings;
+  }
+
+  // Coming of the last member that another may have waited for in its call: of all, who had come by `moving`, or of
+  // those who came before it was through.
+  Time last_coming(std::uint32_t member, const std::set<Time>& comings) const {
+    const OperationRecord& operation = vertices_[member].operation;
+    if (operation.moving >= *comings.rbegin()) return *comings.rbegin();
+    const auto later = comings.lower_bound(operation.end);
+    return later == comings.begin() ? operation.start : std::max(operation.start, *std::prev(later));
   }
 
   std::set<std::uint32_t> members_of(GroupId group, std::uint32_t call) const {
@@ -307,7 +333,7 @@ class Backward {
   std::vector<Vertex> vertices_;
   std::vector<Edge> edges_;
   std::map<RankId, std::vector<std::uint32_t>> of_rank_;  // by rank that acts, by node; kNone: it was not run
-  std::map<std::pair<GroupId, std::uint32_t>, std::uint32_t> meetings_;
+  std::map<std::pair<GroupId, std::uint32_t>, std::map<Time, std::uint32_t>> meetings_;  // of calls
   std::vector<std::uint32_t> order_;                 // of vertices, what comes after one before it
   std::vector<std::uint32_t> first_from_, by_from_;  // by vertex: numbers of the edges from it
   std::vector<Delay> begins_, delays_;               // scratch of delay_of_finish(): of beginnings and ends

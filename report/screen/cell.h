@@ -25,7 +25,7 @@ class Cell {
   Cell(Bytes size);
   Cell(Bandwidth rate);
 
-  // Likewise of a time in seconds; "-" where it is none.
+  // Cell of a time in seconds; "-" where it is none.
   static Cell time(double seconds);
   // A time of hours to years, as days_text() has it.
   static Cell long_time(double seconds);
@@ -37,9 +37,9 @@ class Cell {
 
   const std::string& text() const { return text_; }
   Quantity quantity() const { return quantity_; }
-  // Of a quantity, in picoseconds, bytes or bytes a second; of a long time in seconds.
+  // Value of a quantity, in picoseconds, bytes or bytes a second; of a long time in seconds.
   double value() const { return value_; }
-  // With a plus sign where it is not negative.
+  // Tells whether it has a plus sign where it is not negative.
   bool is_difference() const { return is_difference_; }
 
  private:

@@ -22,7 +22,7 @@ constexpr std::size_t kLeastRemark = 24, kLeastName = 24, kLeastAlone = 8;
 
 std::size_t chosen_width = kScreenWidth;
 
-// Where the second character begins.
+// Place at which the second character begins.
 std::size_t next_character(std::string_view text) {
   std::size_t end = 1;
   while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;

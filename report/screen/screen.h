@@ -40,11 +40,11 @@ std::vector<std::string> wrapped_lines(std::string_view text, const Wrapping& wr
 // Columns that a text in UTF-8 takes on a terminal: two for each wide character (Chinese, Japanese, Korean, emoji),
 // none for a mark that stands on the character before it.
 std::size_t width_of(std::string_view text);
-// Likewise of the character that begins there; 0 inside one.
+// Width of the character that begins there; 0 inside one.
 std::size_t width_at(std::string_view text, std::size_t at);
 
-// Rank by which a column leaves a table that the screen cannot hold. Among equals the last goes first. Answers never leave:
-// those for which there is no place stand in further tables below, beside the names again.
+// Rank by which a column leaves a table that the screen cannot hold. Among equals the last goes first. Answers never
+// leave: those for which there is no place stand in further tables below, beside the names again.
 enum class Interest : std::uint8_t {
   kDetail,  // goes first
   kUsual,

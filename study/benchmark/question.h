@@ -15,13 +15,13 @@
 
 namespace orrery::study {
 
-// As written on the command line; an empty text was not given.
+// Question as written on the command line; an empty text was not given.
 struct CollectiveQuestion {
-  std::string cluster;             // a name, a file or, in braces, the cluster itself
+  std::string cluster;                            // a name, a file or, in braces, the cluster itself
   std::optional<ConfigValue> resolved_cluster{};  // which `cluster` then only names
-  std::string nodes{};             // the cluster's own number
-  std::string devices_per_node{};  // workload.ranks_per_node
-  std::string devices{};           // of each node, as "0,1,4,5"; not together with `devices_per_node`
+  std::string nodes{};                            // the cluster's own number
+  std::string devices_per_node{};                 // workload.ranks_per_node
+  std::string devices{};                          // of each node, as "0,1,4,5"; not together with `devices_per_node`
   std::string algorithm{};       // for all dimensions, or "a,b": one per dimension, case ignored; of nccl: any of them
   std::string algorithm_file{};  // in place of `algorithm`
   std::string algorithm_size{};  // for which that was written, where it does not say
@@ -46,7 +46,7 @@ std::string cluster_origin(const std::string& cluster);
 // Title of a cluster in results: a name stays, a file has its stem, one in braces its key `name` or "inline".
 std::string cluster_title(const std::string& cluster);
 
-// As written on the command line; an empty text was not given. `factor` and `increment` are not both given.
+// Sizes as written on the command line; an empty text was not given. `factor` and `increment` are not both given.
 struct BenchmarkSizes {
   std::string first{};      // -b; 32M
   std::string last{};       // -e; as -b

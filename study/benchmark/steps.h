@@ -19,7 +19,7 @@ struct StepMessage {
   std::uint32_t round = 0;  // from 1, in its phase
   std::string from;         // a rank, or "switch"
   std::string to;
-  // By the ranks' places in their line; of an all-to-all source and destination, "0>3".
+  // Chunks by the ranks' places in their line; of an all-to-all source and destination, "0>3".
   std::vector<std::string> chunks;
   Bytes bytes{0};
   bool is_added = false;  // else copied
@@ -47,9 +47,9 @@ struct CollectiveSteps {
   std::vector<StepPhase> phases;
 };
 
-// With the fixed library, of at most 64 ranks. InputError, which names the option that is wrong.
-CollectiveSteps collective_steps(const CollectiveQuestion& question, const workload::CallOperation& operation, Bytes size,
-                                 const ConfigFiles& files);
+// Steps of the fixed library, of at most 64 ranks. InputError, which names the option that is wrong.
+CollectiveSteps collective_steps(const CollectiveQuestion& question, const workload::CallOperation& operation,
+                                 Bytes size, const ConfigFiles& files);
 
 std::string steps_text(const CollectiveSteps& steps);
 

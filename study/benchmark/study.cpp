@@ -70,9 +70,9 @@ std::string file_algorithm(CollectiveKind kind, const system::CollectiveOptions&
       "choose --nodes and --gpus-per-node so that as many do, or write the algorithm for them");
 }
 
-// With the fixed library, for all sizes: "ring", "halving-doubling+ring", one per dimension in use. `devices` by rank.
-// InputError where the configuration names another algorithm for ranks that are no whole part of the cluster: those
-// form one logical ring, which has its own.
+// Algorithms of the fixed library, for all sizes: "ring", "halving-doubling+ring", one per dimension in use. `devices`
+// by rank. InputError where the configuration names another algorithm for ranks that are no whole part of the cluster:
+// those form one logical ring, which has its own.
 std::string fixed_algorithms(CollectiveKind kind, const experiment::Experiment& experiment,
                              std::span<const DeviceId> devices) {
   if (!experiment.simulation.collectives.tables[static_cast<std::size_t>(kind)].empty())

@@ -38,7 +38,8 @@ struct SettingDifference {
   std::string first, second;
 };
 
-// By key, in the order of the first configuration; what is for people only (sources, assumptions) is left out.
+// Differences by key, in the order of the first configuration; what is for people only (sources, assumptions) is left
+// out.
 std::vector<SettingDifference> differing_settings(const ConfigValue& first, const ConfigValue& second);
 
 // Operations of one name on the critical paths.

@@ -268,14 +268,13 @@ class Variants {
     };
     PointQuestion question{"explain", request_.file, read, request_.allow_oom, experiment::RunFigures::none()};
     question.figures.passes = request_.has_document || ask.is_kept() || compares_bubbles(variant, base.explanation);
-    if (!evaluate(ask, question, found) || !variant.ran()) return;
-    take_point(found, variant);
-    if (!tells_why || !variant.ran() || variant.time != base.explanation.base.time) return;
-    Diagnostics repeated;
-    if (!asks_for_parts(base.experiment, base.point, load(variant, repeated), found)) return;
-    question.name = "explain, with parts";
-    question.figures = {.parts = true, .path = false, .passes = false};
-    evaluate(ask, question, found);
+    question.again = [&](const Point& point) -> std::optional<experiment::RunFigures> {
+      if (!tells_why || point.figures->iteration_time != base.explanation.base.time) return std::nullopt;
+      Diagnostics repeated;
+      if (!asks_for_parts(base.experiment, base.point, load(variant, repeated), point)) return std::nullopt;
+      return experiment::RunFigures{.parts = true, .path = false, .passes = question.figures.passes};
+    };
+    if (evaluate(ask, question, found) && variant.ran()) take_point(found, variant);
   }
 
   Points& points() const { return points_; }

@@ -130,7 +130,7 @@ class FitLandscape {
     return weight.mean() * pulls / (static_cast<double>(left) * change * change);
   }
 
-  // With `step` added to the coordinate, as far as the bounds let it.
+  // Point with `step` added to the coordinate, as far as the bounds let it.
   std::optional<FitPoint> beside(const FitPoint& here, Index j, double step) const {
     VectorXd at = here.at;
     at(j) = std::clamp(at(j) + step, least_(j), most_(j));

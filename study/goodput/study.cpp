@@ -91,7 +91,7 @@ std::int64_t iterations_of(const std::optional<workload::TrainingSpec>& training
   return std::min(tokens / step + (tokens % step > 0 ? 1 : 0), kMost);
 }
 
-// As given, rounded up to whole iterations; what is longer than the training is the training.
+// Interval as given, rounded up to whole iterations; one that is longer than the training is the training.
 std::int64_t given_iterations(const experiment::Reliability& reliability, Goodput& goodput) {
   constexpr double kRounding = 1 - 1e-12;  // an interval of whole iterations is that many
   const double count = std::ceil(*reliability.interval / seconds(goodput.iteration) * kRounding);

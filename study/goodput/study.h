@@ -19,7 +19,7 @@
 
 namespace orrery::study {
 
-// With a checkpoint every so many iterations.
+// Goodput with a checkpoint every so many iterations.
 struct IntervalGoodput {
   std::int64_t iterations = 0;
   double work = 0;         // seconds

@@ -140,6 +140,7 @@ std::vector<MeasuredError> read_errors_csv(std::string_view text, const std::str
     const bool is_known = has_known_words(cells, schema, {name, line->number, 1}, diagnostics);
     if (!devices || !percent || !is_known) continue;
     RunKind kind{{}, schema.has_precision ? std::string(cells[precision_at].text) : std::string(), *devices};
+    kind.words.reserve(schema.words.size());
     for (std::size_t i = 1; i < precision_at; ++i) kind.words.emplace_back(cells[i].text);
     errors.push_back({std::string(cells[0].text), std::move(kind), *percent / 100});
     if (schema.has_shapes)

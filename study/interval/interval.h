@@ -3,11 +3,11 @@
 // published measurements of whose families nothing was known (validate --cross): of training in
 // configs/validation/training-errors.csv, of collectives in collective-errors.csv, one line a run.
 //
-// What makes runs comparable is said in words, the broadest first ("transformer", "hopper", "megatron-2025").
-// Comparable runs share all of them; all but the last, where those are of fewer than kLeastFamilies families; and so on
-// to all runs of the schema. The interval leaves out a tenth of them on either side. A run counts by one over the root
-// of how many its family has, which are alike; and as the next one is of another family, of n families the share (0.1
-// (n + 1) - 0.5) / n is left out on a side, which of five is next to nothing.
+// Words say what makes runs comparable, the broadest first ("transformer", "hopper", "megatron-2025"). Comparable runs
+// share all of them; all but the last, where those are of fewer than kLeastFamilies families; and so on to all runs of
+// the schema. The interval leaves out a tenth of them on either side. A run counts by one over the root of how many its
+// family has, which are alike; and as the next one is of another family, of n families the share (0.1 (n + 1) - 0.5) /
+// n is left out on a side, which of five is next to nothing.
 //
 // A run beyond what was measured (more devices, another precision, a first word that no run has) gets the interval of
 // the next wider circle of comparable runs, if there is one, with half as much left out. An interval of all runs is

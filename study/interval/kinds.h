@@ -16,7 +16,8 @@
 
 namespace orrery::study {
 
-// By model ("transformer", "experts", "lora", "dlrm", ...), architecture of the devices, software.
+// Kinds of training runs by model ("transformer", "experts", "lora", "dlrm", ...), architecture of the devices,
+// software.
 const RunSchema& training_runs();
 // Kind of a job that trains a model; empty for traces and for several jobs.
 std::optional<RunKind> job_kind(const experiment::Experiment& experiment);

@@ -33,6 +33,11 @@ Json to_json(const PointFigures& figures) {
   return json;
 }
 
+report::PartKind part_kind_of(int number) {
+  if (number < 0 || number > static_cast<int>(report::PartKind::kSlowed)) throw InputError({}, "a part of no kind");
+  return static_cast<report::PartKind>(number);
+}
+
 PointFigures figures_in(const Json& json) {
   PointFigures figures;
   figures.iteration_time = Duration(json.at("time_ps").get<std::int64_t>());
@@ -50,7 +55,7 @@ PointFigures figures_in(const Json& json) {
       job.together = Duration(stored.at("together_ps").get<std::int64_t>());
     }
   for (const Json& part : json.at("parts"))
-    figures.parts.push_back({part.at(0), part.at(1), static_cast<report::PartKind>(part.at(2).get<int>()), part.at(3)});
+    figures.parts.push_back({part.at(0), part.at(1), part_kind_of(part.at(2).get<int>()), part.at(3)});
   for (const Json& link : json.at("links"))
     figures.links.emplace_back(link.at(0).get<std::string>(), link.at(1).get<double>());
   return figures;

@@ -48,8 +48,13 @@ bool Points::Ask::answer(const std::string& key, const std::function<Json()>& si
   key_ = key;
   PointStore* const store = points_.options_.store;
   was_found_ = store != nullptr && store->find(key, take);
-  if (was_found_) return true;
-  has_answer_ = false;
+  return was_found_ || answer_anew(key, simulate, take);
+}
+
+bool Points::Ask::answer_anew(const std::string& key, const std::function<Json()>& simulate,
+                              const std::function<void(const Json&)>& take) {
+  PointStore* const store = points_.options_.store;
+  was_found_ = has_answer_ = false;
   if (!simulates_) return false;
   Json found;
   try {
@@ -189,17 +194,26 @@ bool Points::take_next(std::string_view what, std::span<const std::size_t> numbe
 
 namespace {
 
-// The answer as it is kept.
-Json simulate(const experiment::Experiment& experiment, const PointQuestion& question, Diagnostics& diagnostics,
-              const experiment::RunProgress& progress, bool has_result) {
+// Answer of a simulation.
+struct Answer {
   Point point;
-  Json document;
+  Json document;  // null unless it was asked for
+};
+
+// The answer as it is kept.
+Json kept(Answer answer) { return {{"point", to_json(answer.point)}, {"result", std::move(answer.document)}}; }
+
+// `diagnostics`: of reading the experiment.
+Answer simulate(const experiment::Experiment& experiment, const PointQuestion& question, experiment::RunFigures figures,
+                Diagnostics diagnostics, const experiment::RunProgress& progress, bool has_result) {
+  Answer answer;
+  Point& point = answer.point;
   try {
     const report::Result result = experiment::run_experiment(experiment, question.allow_oom, diagnostics, progress,
-                                                             has_result ? experiment::RunFigures{} : question.figures)
+                                                             has_result ? experiment::RunFigures{} : figures)
                                       .result;
     point.figures = figures_of(result);
-    if (has_result) document = report::to_json(result, true);
+    if (has_result) answer.document = report::to_json(result, true);
   } catch (const InputError& error) {
     const InputError here = located(error, question.file);
     point.refusal.assign(here.problems().begin(), here.problems().end());
@@ -209,19 +223,35 @@ Json simulate(const experiment::Experiment& experiment, const PointQuestion& que
     point.stuck_node = error.node();
   }
   point.warnings = with_severity(diagnostics.problems(), Severity::kWarning);
-  return {{"point", to_json(point)}, {"result", std::move(document)}};
+  return answer;
 }
 
 }  // namespace
 
 bool evaluate(Points::Ask& ask, const std::string& key, const PointQuestion& question,
-              const experiment::Experiment& experiment, Diagnostics& diagnostics, Point& point, Json* result) {
-  return ask.answer(
-      key, [&] { return simulate(experiment, question, diagnostics, ask.progress(), result != nullptr); },
-      [&](const Json& answer) {
-        point = point_of(answer.at("point"));
-        if (result != nullptr) *result = answer.at("result");
-      });
+              const experiment::Experiment& experiment, const Diagnostics& diagnostics, Point& point, Json* result) {
+  const auto simulated = [&](experiment::RunFigures figures) {
+    return simulate(experiment, question, figures, diagnostics, ask.progress(), result != nullptr);
+  };
+  const auto again = [&](const Point& first) {
+    return question.again && first.ran() ? question.again(first) : std::nullopt;
+  };
+  const auto take = [&](const Json& answer) {
+    point = point_of(answer.at("point"));
+    if (result != nullptr) *result = answer.at("result");
+  };
+  bool is_new = false;  // asked again by now
+  const auto simulate_all = [&] {
+    Answer answer = simulated(question.figures);
+    if (const auto figures = again(answer.point)) answer = simulated(*figures);
+    is_new = true;
+    return kept(std::move(answer));
+  };
+  if (!ask.answer(key, simulate_all, take)) return false;
+  if (is_new) return true;
+  const auto figures = again(point);
+  return !figures || ask.answer_anew(
+                         key, [&] { return kept(simulated(*figures)); }, take);
 }
 
 bool evaluate(Points::Ask& ask, const PointQuestion& question, Point& point, Json* result) {

@@ -69,6 +69,9 @@ class Points {
     // false where neither is to be had now. `take` throws where it cannot read a kept answer.
     bool answer(const std::string& key, const std::function<nlohmann::ordered_json()>& simulate,
                 const std::function<void(const nlohmann::ordered_json&)>& take);
+    // The same where the answer that is kept under the key says too little: that of `simulate` takes its place.
+    bool answer_anew(const std::string& key, const std::function<nlohmann::ordered_json()>& simulate,
+                     const std::function<void(const nlohmann::ordered_json&)>& take);
     bool is_kept() const { return points_.is_kept(); }
     // Jobs that the points of the study have in common.
     experiment::JobCache& made_jobs() const { return points_.made_jobs_; }
@@ -162,6 +165,8 @@ struct PointQuestion {
   std::function<experiment::Experiment(Diagnostics&)> read;
   bool allow_oom = false;
   experiment::RunFigures figures{};  // of the point's; all where the document of the run is wanted
+  // Figures to simulate a point again for that ran and whose answer says too little; nothing where it says enough.
+  std::function<std::optional<experiment::RunFigures>(const Point& point)> again{};
 };
 
 // Reads the experiment and simulates it, unless its answer is kept; what is wrong with it is part of the point. Returns
@@ -171,7 +176,7 @@ bool evaluate(Points::Ask& ask, const PointQuestion& question, Point& point, nlo
 
 // The same of an experiment that has been read; `key` stands for all that its answer depends on.
 bool evaluate(Points::Ask& ask, const std::string& key, const PointQuestion& question,
-              const experiment::Experiment& experiment, Diagnostics& diagnostics, Point& point,
+              const experiment::Experiment& experiment, const Diagnostics& diagnostics, Point& point,
               nlohmann::ordered_json* result = nullptr);
 
 }  // namespace orrery::study

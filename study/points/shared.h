@@ -11,7 +11,7 @@
 
 namespace orrery::study {
 
-// By a key that stands for all that a value depends on (key_of() of study/points/store.h).
+// Values by a key that stands for all that a value depends on (key_of() of study/points/store.h).
 template <class Value>
 class SharedValues {
  public:

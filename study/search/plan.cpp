@@ -125,7 +125,7 @@ class Enumeration {
     return devices_ / (plan_[PlanKey::kTensor] * plan_[PlanKey::kPipeline] * plan_[PlanKey::kContext]);
   }
 
-  // With the keys before it as they are. What a user asks for is tried though we would not.
+  // Values of a key, with the keys before it as they are. What a user asks for is tried though we would not.
   std::vector<std::int64_t> values_of(PlanKey key, const std::vector<std::int64_t>& allowed) const {
     const workload::TransformerSpec* model = base_.transformer();
     switch (key) {

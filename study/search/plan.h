@@ -38,7 +38,7 @@ std::string_view name_of(PlanKey key);  // "tensor", "virtual_stages", ...
 std::string_view path_of(PlanKey key);  // in an experiment: "workload.parallel.tensor"
 // True for 1F1B, with virtual stages or without, between which kVirtualStages chooses.
 bool is_one_behind_the_other(workload::ScheduleKind kind);
-// By its name, the end of its path in an experiment, or what it is called for short: "tp", "workload.batch.micro".
+// Key by its name, the end of its path in an experiment, or what it is called for short: "tp", "workload.batch.micro".
 std::optional<PlanKey> plan_key_named(std::string_view name);
 std::vector<std::string> plan_key_names();
 

@@ -144,7 +144,7 @@ class Searcher {
     }
   }
 
-  // As `run --set` takes them, of the experiment as it is.
+  // Settings of the experiment as it is, as `run --set` takes them.
   std::vector<std::string> settings_from(const Plan& plan) const {
     std::vector<std::string> settings = dropped_;
     std::ranges::copy(settings_of(training_of(*base_), plan), std::back_inserter(settings));
@@ -214,7 +214,7 @@ class Searcher {
     return {plan, bound.memory, bound.in_use, bound.time, false, {}, {}, {}, {}};
   }
 
-  // If recomputation has nothing to choose from (flash attention keeps no scores), selective is the same as none.
+  // Selective is the same as none if recomputation has nothing to choose from (flash attention keeps no scores).
   static bool is_same(const Plan& one, const Checked& of_one, const Plan& other, const Checked& of_other) {
     Plan alike = other;
     alike[PlanKey::kRecompute] = one[PlanKey::kRecompute];
@@ -362,7 +362,7 @@ class Searcher {
     });
   }
 
-  // Those of `chosen()`, best bound first, of which the first `most` have refined bounds, so that no other comes before
+  // Plans of `chosen()`, best bound first, of which the first `most` have refined bounds, so that no other comes before
   // them.
   template <typename Chosen>
   std::vector<FoundPlan*> refined(std::size_t most, const Chosen& chosen) {

@@ -158,7 +158,7 @@ const SweepSetting* undone_by(const SweepAxis& axis, std::string_view path) {
   return nullptr;
 }
 
-// Nor does a setting take back another of the same point.
+// Reports a setting that takes back another of the same point.
 void check_choice(const SweepChoice& choice, Diagnostics& diagnostics) {
   for (std::size_t later = 1; later < choice.settings.size(); ++later)
     for (std::size_t i = 0; i < later; ++i) {

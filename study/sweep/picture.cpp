@@ -60,7 +60,7 @@ class Combinations {
                           sweep_.label(axis, choices));
     return name;
   }
-  // By all axes that have several values.
+  // Name by all axes that have several values.
   std::string name(const std::vector<std::size_t>& choices) const { return name(varied_, choices); }
 
  private:

@@ -11,7 +11,7 @@
 namespace orrery::study {
 namespace {
 
-// By axis and choice.
+// Choices that were taken, by axis and choice.
 using Chosen = std::vector<std::vector<bool>>;
 
 // "tp8 pp8 dp2, dgx-a100".
@@ -41,7 +41,7 @@ class Refusals {
     }
   }
 
-  // With the points; `common`: of those of so many points without.
+  // Problems with the points they are of; `common`: without the points, of those of so many.
   std::vector<Problem> told(const Sweep& sweep, std::size_t common = 0) const {
     std::vector<Problem> problems;
     for (const Refusal& refusal : refusals_) {

@@ -147,8 +147,8 @@ bool is_by_roofline(const workload::ExecutionGraph& graph, NodeId node, const Co
 // True if some computation on the device takes its measured duration.
 bool has_measured_time(const workload::ExecutionGraph& graph, const ComputeOptions& options);
 
-// By amount number of `graph`; zero for nodes that are no computation. Host nodes take their measured duration only.
-// InputError when FLOPs are to be timed and the device has no peak for the precision.
+// Times by amount number of `graph`; zero for nodes that are no computation. Host nodes take their measured duration
+// only. InputError when FLOPs are to be timed and the device has no peak for the precision.
 std::vector<Duration> compute_times(const workload::ExecutionGraph& graph, const DeviceSpec& device,
                                     const ComputeOptions& options);
 

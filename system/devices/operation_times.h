@@ -58,8 +58,8 @@ class OperationTimes {
   // The memory of `rank` is as busy as that of `parent`.
   void split(RankId rank, RankId parent) { memory_.split(rank, parent); }
 
-  // By rank: different for ranks that take different times for equal graphs. A shared pool serves its ranks one after
-  // the other, so that no two of them are alike.
+  // Colours by rank: different for ranks that take different times for equal graphs. A shared pool serves its ranks one
+  // after the other, so that no two of them are alike.
   std::vector<std::uint64_t> colours() const;
   // In words, what they tell apart: "", " and what disturbs them".
   std::string what_differs() const;

@@ -70,7 +70,8 @@ void Agents::begin(const SimulationProgress& progress) {
 }
 
 void Agents::decide() {
-  // By device, so that a shared memory pool serves the requests of one instant in an order that knows no rank numbers.
+  // Sorts by device, so that a shared memory pool serves the requests of one instant in an order that knows no rank
+  // numbers.
   const auto device = [&](RankId rank) { return placement_[index_of(rank)]; };
   if (times_.has_shared_memory())
     std::ranges::sort(touched_, {}, [&](std::uint32_t i) { return device(agents_[i].rank); });
@@ -81,7 +82,7 @@ void Agents::decide() {
   }
   for (const std::uint32_t i : touched_) is_touched_[i] = false;
   touched_.clear();
-  // Likewise, so that a report names the same first.
+  // First uses are sorted by device, so that a report names the same first.
   std::ranges::stable_sort(first_uses_, {}, [&](const Cast::FirstUse& use) { return device(use.rank); });
 }
 
@@ -119,7 +120,7 @@ void Agents::issue(std::uint32_t number) {
     start(number, *computation);
 }
 
-// What the rank does by itself, in a time that depends on no other rank.
+// Tells whether the rank does the node by itself, in a time that depends on no other rank.
 bool Agents::may_run_ahead(const Agent& agent, NodeId node) const {
   const ProgramStep& step = agent.execution.step(node);
   switch (step.kind) {

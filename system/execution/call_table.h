@@ -142,7 +142,7 @@ class CallTable final : private EventSink {
 
   Call& operator[](std::uint32_t call) { return calls_[call]; }
   const Call& operator[](std::uint32_t call) const { return calls_[call]; }
-  // By home communicator.
+  // Calls that are open, by home communicator.
   std::span<const std::vector<std::uint32_t>> open() const { return open_; }
 
   // Communicators have come apart, or are described anew. `runner` does its part of each.

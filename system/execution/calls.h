@@ -47,6 +47,8 @@ class Calls {
   }
   // Messages that were sent, of all members.
   std::uint64_t messages() const { return runner_->messages() + fast_forwarded_; }
+  // Messages of calls whose times followed from a recurrence, or that were counted for a repetition.
+  std::uint64_t fast_forwarded() const { return fast_forwarded_; }
 
  private:
   void fast_forward(std::uint32_t call);

@@ -5,8 +5,8 @@
 // first would wait for each other for ever. A member decides from its own state only; with QueueScope::kRank, from that
 // of its rank in all calls under way.
 //
-// And how members go through a phase: by a program of sends each (granularity `step`), or all of a line at once
-// (`phase`). Which of the two is settled once.
+// Members go through a phase by a program of sends each (granularity `step`), or all of a line at once (`phase`). The
+// granularity is settled once.
 #pragma once
 
 #include <cstdint>

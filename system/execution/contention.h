@@ -59,7 +59,7 @@ struct Computation {
   void go_on(std::uint32_t new_speed, Time now);
 };
 
-// What runs on the device of one rank.
+// Operations that run on the device of one rank.
 class DeviceUse {
  public:
   // A call or a send that takes part of the device begins; its data move; it has ended.

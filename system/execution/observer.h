@@ -72,13 +72,15 @@ struct RepetitionRecord {
 
 class SimulationObserver {
  public:
-  // Of each rank in order of `end`; operations that end at one instant come in no particular order. It may be told
-  // ahead of the simulated time, as soon as nothing can change it.
+  // Tells the operations of each rank in order of `end`; those that end at one instant come in no particular order. It
+  // may be told ahead of the simulated time, as soon as nothing can change it.
   virtual void finished(RankId rank, const OperationRecord& operation) = 0;
   // When it is over: its operations ended before.
   virtual void repeated(RankId rank, const RepetitionRecord& repetition) = 0;
   // All that `parent` was told to have finished so far, `rank` has as well; from here on it is told by itself.
   virtual void split(RankId rank, RankId parent) = 0;
+  // All that was told so far counts no more: the simulation begins anew.
+  virtual void begin_anew() = 0;
 
  protected:
   ~SimulationObserver() = default;

@@ -143,8 +143,8 @@ class RankExecution {
     std::uint32_t next_free = kNone;  // once it is done
   };
 
-  // What is kept of each node: how many of its predecessors are done; or, while it runs, kRunning and which of runs_ it
-  // is; or kDone.
+  // State that is kept of each node: how many of its predecessors are done; or, while it runs, kRunning and which of
+  // runs_ it is; or kDone.
   static constexpr std::uint32_t kNone = UINT32_MAX;
   static constexpr std::uint32_t kDone = UINT32_MAX;
   static constexpr std::uint32_t kRunning = 1u << 31;

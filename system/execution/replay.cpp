@@ -109,7 +109,7 @@ class ReplayRun {
     }
   }
 
-  // As RankExecution::host_wait(), behind a synchronisation of the stretch.
+  // Wait as in RankExecution::host_wait(), behind a synchronisation of the stretch.
   Duration host_wait(std::uint32_t offset) const {
     const Replay::Node& node = this->node(offset);
     if (!node.synchronisation || !node.until_end || (synchronised_ && offset < *synchronised_)) return Duration::zero();

@@ -84,10 +84,14 @@ void Transfers::begin(std::uint32_t id) {
 PointToPoint Transfers::point_to_point(RankId from, NodeId send) const {
   const Bytes bytes = input_.job.graph(from).bytes(send);
   if (library_ == nullptr) return {Duration::zero(), bytes};
-  const RankId to = receiver_of(from, send);
-  const DeviceId here = input_.placement[index_of(from)], there = input_.placement[index_of(to)];
-  const bool is_same_node = network::node_of(input_.fabric, here) == network::node_of(input_.fabric, there);
-  return library_->point_to_point(bytes, is_same_node, network::route_latency(input_.fabric, here, there));
+  return system::point_to_point(*library_, input_.fabric, input_.placement, from, receiver_of(from, send), bytes);
+}
+
+PointToPoint point_to_point(const GroupLibrary& library, const network::Fabric& fabric,
+                            std::span<const DeviceId> placement, RankId from, RankId to, Bytes bytes) {
+  const DeviceId here = placement[index_of(from)], there = placement[index_of(to)];
+  const bool is_same_node = network::node_of(fabric, here) == network::node_of(fabric, there);
+  return library.point_to_point(bytes, is_same_node, network::route_latency(fabric, here, there));
 }
 
 void Transfers::post_receive(RankId rank, NodeId node) {

@@ -79,4 +79,8 @@ class Transfers final : private EventSink, private network::MessageRecipient {
   std::unordered_map<std::uint32_t, std::vector<network::MessagePart>> parts_;  // asked for since the latest split()
 };
 
+// Costs of a message between two ranks, each of which has a device in `placement`.
+PointToPoint point_to_point(const GroupLibrary& library, const network::Fabric& fabric,
+                            std::span<const DeviceId> placement, RankId from, RankId to, Bytes bytes);
+
 }  // namespace orrery::system

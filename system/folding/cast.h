@@ -121,7 +121,8 @@ class Cast {
 
   // The communicator whose calls are those of `group` and all like it.
   virtual GroupId home_of(GroupId group) const = 0;
-  // Of the communicator in a slot of an acting rank: its home, and the seat of the rank there.
+  // Place of an acting rank in the communicator of one of its slots: the communicator's home, and the rank's seat
+  // there.
   struct Membership {
     GroupId home{};
     std::uint32_t seat = 0;
@@ -182,7 +183,7 @@ class Cast {
 
   ClassSplit split_;
   std::vector<FoldingStep> steps_;
-  // By communicator, of the calls that were made, by CollectivePlans::plan_number().
+  // Casts of the calls that were made, by communicator and CollectivePlans::plan_number().
   std::unordered_map<GroupId, std::vector<std::unique_ptr<CallCast>>> casts_;
 };
 

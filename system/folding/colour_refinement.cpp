@@ -10,7 +10,7 @@
 namespace orrery::system {
 namespace {
 
-// So that edges that wait for their blocks take little beside those that have them.
+// Number of edges that wait for their blocks at a time, so that these take little beside those that have them.
 constexpr std::size_t kMostNewEdges = 1u << 18;
 
 // There may be many vertices: with doubling, half of what they take would stand empty.

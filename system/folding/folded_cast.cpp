@@ -174,7 +174,7 @@ bool FoldedCast::is_in_use(RankId rank, NodeId node) const {
   }
 }
 
-// By all of the class: how many communicators or pairs of ranks that are.
+// Brings all of the class into use; returns how many communicators or pairs of ranks that are.
 std::uint32_t FoldedCast::use(FirstUse use) {
   const workload::ExecutionGraph& graph = input_.job.graph(use.rank);
   const bool is_send = graph.kind(use.node) == workload::NodeKind::kSend;

@@ -57,7 +57,7 @@ class FoldedRoutes {
 
   // The route of one of the messages, for all of them.
   void take(MessageClass& message, DeviceId from, DeviceId to) const;
-  // Likewise what one of the lines puts on links.
+  // Sets what one of the lines puts on links.
   void take(LineClass& line, const LineTraffic& traffic) const;
 
  private:

@@ -18,7 +18,7 @@ Pairings::Pairings(const workload::Job& job, const workload::Matching& matching)
   }
 }
 
-// With other tags, others would meet.
+// Finds by the tags of the ends, too: with other tags, others would meet.
 const Pairing& Pairings::find(RankId from, std::uint32_t peer_slot) {
   const RankId to = job_.ranks.peer(index_of(from), peer_slot);
   const PairKey key = {model_[job_.ranks.graph(index_of(from))], peer_slot, matching_.end_list(from, peer_slot),

@@ -44,7 +44,7 @@ class TableMaker {
     std::span<const std::uint32_t> members;  // of the line
     const collectives::Schedule& schedule;
   };
-  // By class of the line, seats of sender and receiver, and round.
+  // Slots by class of the line, seats of sender and receiver, and round.
   using SlotsOfExchanges = std::map<std::array<std::uint32_t, 4>, std::vector<std::uint32_t>>;
   std::uint32_t seat_of(std::uint32_t member) const { return home_.seat_of_member[member]; }
   bool holds_seat(std::uint32_t member) const { return home_.member_of_seat[seat_of(member)] == member; }
@@ -194,7 +194,7 @@ bool PatternTables::has_changed(const Symmetry& symmetry) const {
 
 void PatternTables::come_from(std::span<const MessageClass> before, std::span<const std::uint32_t> parent_seat,
                               const Symmetry& symmetry) {
-  // By class, and of a complete exchange by the seats and the round.
+  // Messages by class, those of a complete exchange by the seats and the round as well.
   std::map<std::array<std::uint32_t, 4>, const MessageClass*> of_class;
   const auto class_before = [&](const MessageClass& message) {
     return *symmetry.before(symmetry.colour_of(message.one));

@@ -41,7 +41,7 @@ class PatternTables {
   friend class TableMaker;
 
   std::vector<MessageClass> classes_;
-  // By phase and seat: where the seat's sends are in classes_; a uniform ring has one.
+  // Places of the sends in classes_, by phase and seat; a uniform ring has one.
   std::vector<std::vector<std::vector<std::uint32_t>>> class_of_send_;
   std::vector<LineClass> lines_;
   std::vector<std::vector<std::uint32_t>> line_of_seat_;  // by phase and seat

@@ -26,8 +26,8 @@ class ProgramKinds {
  public:
   ProgramKinds(const collectives::Schedule& schedule, std::uint32_t rank);
 
-  // By index, or slot: the first of the kind. In a uniform ring (Schedule::is_uniform_ring) all are of kind 0: what
-  // holds for one step holds for all.
+  // Index of the first send, or receive, of the same kind as one by its index, or slot. In a uniform ring
+  // (Schedule::is_uniform_ring) all are of kind 0: what holds for one step holds for all.
   std::uint32_t of_send(std::uint32_t index) const { return sends_.empty() ? 0 : sends_[index]; }
   std::uint32_t of_receive(std::uint32_t slot) const { return receives_.empty() ? 0 : receives_[slot]; }
   // Hash of the dependencies; equal for ranks whose programs are alike.
@@ -43,7 +43,7 @@ class ProgramKinds {
 // ProgramKinds of all ranks, by schedule.
 class KindsOfRanks {
  public:
-  // By rank. `is_complete`: the schedule is that of a complete exchange.
+  // Kinds by rank. `is_complete`: the schedule is that of a complete exchange.
   using Ranks = std::vector<std::shared_ptr<const ProgramKinds>>;
   const Ranks& of(const collectives::Schedule& schedule, bool is_complete);
 
@@ -88,7 +88,7 @@ struct PatternLine {
   std::uint32_t phase = 0;
   std::span<const std::uint32_t> members;  // in the order of the line
 };
-// Likewise all lines, for granularity `phase` and complete exchanges.
+// Visits all lines, for granularity `phase` and complete exchanges.
 void for_each_line(const Pattern& pattern, const std::function<void(const PatternLine&)>& visit);
 
 class Patterns {

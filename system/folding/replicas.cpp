@@ -332,7 +332,7 @@ std::size_t KindsOfNodes::tell_apart() {
   return nodes.count();
 }
 
-// By thing, the first of its kind, and by first thing, how many there are.
+// First of its kind by thing, and number of its kind by first thing.
 template <class Id, class KindOf>
 void count_kinds(std::uint32_t things, const KindOf& kind_of, std::vector<Id>& first,
                  std::vector<std::uint32_t>& copies) {

@@ -5,7 +5,7 @@
 // are of one kind if their ranks run the same, are the same members of communicators over the same kinds of nodes, talk
 // to peers at the same places of the same kinds of nodes, and their links carry the same in all calls.
 //
-// Found for the whole job, in use or not, where a library runs the collectives and one switch joins the nodes
+// Kinds are found for the whole job, in use or not, where a library runs the collectives and one switch joins the nodes
 // (Fabric::has_nodes_alike). Else, and where few nodes are of a kind, everything is the only one of its kind.
 #pragma once
 
@@ -22,8 +22,7 @@
 
 namespace orrery::system {
 
-//
-// Of a job that repeats (system/plans/repeats.h) nodes of all digits are of one kind, if what groups of all digits put
+// Nodes of all digits of a job that repeats (system/plans/repeats.h) are of one kind, if what groups of all digits put
 // on links is the same for each: then the ranks, nodes and groups of digit 0 are looked at alone.
 struct ReplicasInput {
   const workload::Job& job;

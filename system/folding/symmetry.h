@@ -58,7 +58,7 @@ class Symmetry {
   // Brings the calls of a communicator and its replicas into use. Returns how many these are: 0 if they have no calls
   // or are in use already.
   std::uint32_t use_communicator(GroupId group);
-  // Likewise all sends of a rank to one of its peers.
+  // Brings all sends of a rank to one of its peers into use. Returns how many such pairs there are, as above.
   std::uint32_t use_sends(RankId from, std::uint32_t peer_slot);
   // The classes of all that is in use.
   void refine();
@@ -114,7 +114,8 @@ class Symmetry {
   Vertex first_message(GroupId group, std::uint32_t pattern) const {
     return communicators_.at(group).first_message[pattern];
   }
-  // By phase, which are complete exchanges with one vertex for each line, phase by phase from first_line() on.
+  // Phases, true of those that are complete exchanges with one vertex for each line, phase by phase from first_line()
+  // on.
   const std::vector<bool>& complete(GroupId group, std::uint32_t pattern) const {
     return communicators_.at(group).complete[pattern];
   }
@@ -133,8 +134,8 @@ class Symmetry {
   // The links of a route, each once, by LinkId.
   std::vector<network::LinkShare> route_of(DeviceId from, DeviceId to) const;
   Duration latency_of(DeviceId from, DeviceId to) const { return network::route_latency(fabric_, from, to); }
-  // Where nodes are replicas, and alike to the communicator, the loads are of the first node of each kind, with as many
-  // copies as the communicator has such nodes.
+  // Loads of a line; if nodes are replicas, and alike to the communicator, those of the first node of each kind, with
+  // as many copies as the communicator has such nodes.
   LineTraffic traffic(GroupId group, std::uint32_t pattern, const PatternLine& line) const;
 
  private:

@@ -15,7 +15,7 @@ constexpr Bytes kMany{std::int64_t{1} << 32};
 
 void note_latencies(GroupLayout& layout, collectives::NodePattern pattern, std::span<const DeviceId> devices,
                     const network::Fabric& fabric) {
-  // Of nodes that are alike two show all messages that there are.
+  // Two of the nodes, if they are alike, show all messages that there are.
   const bool few = layout.alike && layout.nodes.size() > 2;
   const NodeMembers two = few ? NodeMembers{layout.nodes[0], layout.nodes[1]} : NodeMembers{};
   for_each_message({few ? collectives::NodePattern::kRing : pattern, Bytes(1), Bytes(1), {}, {}},

@@ -137,7 +137,7 @@ network::LinkLoad NodeTraffic::load(const LinkTraffic& link, std::uint32_t neigh
                    connections_of(between, saturating_multiply_add(Bytes(0), most_between, most)))};
 }
 
-// Of two of the nodes, each of which is the other's only neighbour, the first's links.
+// Traffic on the links of the first of two nodes, each of which is the other's only neighbour.
 NodeTraffic traffic_of_node(const collectives::Aggregate& transfer, const NodeMembers& nodes,
                             const std::function<DeviceId(std::uint32_t)>& device_of_member,
                             const network::Fabric& fabric) {

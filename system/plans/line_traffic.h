@@ -18,7 +18,7 @@
 
 namespace orrery::system {
 
-// As Network::group_path takes it.
+// Traffic as Network::group_path takes it.
 struct LineTraffic {
   std::vector<network::LinkLoad> loads;  // by LinkId, each link once
   Duration latency{};                    // of the schedule's longest chain
@@ -28,7 +28,7 @@ struct LineTraffic {
 // Throws InputError when the load of a link is 2^62 bytes or more.
 void require_countable_load(Bytes load);
 
-// As how many connections `load` counts where a rank sends up to `most`: what one rank sends is one, whatever the
+// Number of connections that `load` counts as where a rank sends up to `most`: what one rank sends is one, whatever the
 // number of its messages. 0 without load.
 std::uint32_t connections_of(Bytes load, Bytes most);
 

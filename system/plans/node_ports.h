@@ -12,13 +12,13 @@
 
 namespace orrery::system {
 
-// By node of the group: the places of the members whose NICs carry it, ascending. A member whose NIC is dead counts
-// where it has another that no other member uses. All nodes have as many as the poorest of those that lack some, since
-// NCCL takes the least number of channels of all ranks (NVIDIA/nccl, src/init.cc); they keep places that the others
-// have, so that traffic stays on its rail. Of a node with no NIC left: all. Where the hosts' threads move the data, one
-// member for each NIC: a channel has one socket connection between two nodes, with the threads of one rank.
+// Places, by node of the group, of the members whose NICs carry it, ascending. A member whose NIC is dead counts where
+// it has another that no other member uses. All nodes have as many as the poorest of those that lack some, since NCCL
+// takes the least number of channels of all ranks (NVIDIA/nccl, src/init.cc); they keep places that the others have, so
+// that traffic stays on its rail. A node with no NIC left has all. Hosts' threads that move the data take one member
+// for each NIC: a channel has one socket connection between two nodes, with the threads of one rank.
 //
-// Empty: all members of all nodes.
+// An empty list stands for all members of all nodes.
 std::vector<std::vector<std::uint32_t>> ports_of_nodes(const NodeMembers& nodes, std::span<const DeviceId> devices,
                                                        const network::Fabric& fabric);
 

@@ -119,9 +119,9 @@ void add_line(const collectives::Phase& phase, std::size_t axis, std::uint32_t m
     loads[load.link] = saturating_add(loads[load.link], load.bytes);
 }
 
-// By number of the dimension: how long its busiest link is busy with a reduce-scatter of kProbe. Whatever the algorithm
-// sends over however many links at once counts as it is. Where lines differ all of them are looked at, else that of the
-// first member.
+// Times, by number of the dimension, for which its busiest link is busy with a reduce-scatter of kProbe. Whatever the
+// algorithm sends over however many links at once counts as it is. All lines are looked at if they differ, else that of
+// the first member.
 std::vector<Duration> probe_dimensions(std::span<const collectives::PlanAxis> axes, const CommunicatorLayout& layout,
                                        std::span<const DimensionAlgorithm> algorithms, const GroupPlace& place) {
   std::vector<Duration> probes;

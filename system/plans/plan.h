@@ -49,7 +49,7 @@ std::vector<std::string> granularity_names();
 struct CollectiveOptions {
   std::array<std::vector<collectives::Algorithm>, kAllCollectiveKinds.size()>
       algorithms;  // by kind, per fabric dimension; empty: default
-  // By kind: the algorithms of files, each for groups of as many ranks as it has, which run it as one whole.
+  // Algorithms of files by kind of collective, each for groups of as many ranks as it has, which run it as one whole.
   std::array<std::vector<std::shared_ptr<const collectives::MessageTable>>, kAllCollectiveKinds.size()> tables{};
   std::uint32_t chunks = 1;
   QueuePolicy queue = QueuePolicy::kFifo;
@@ -137,8 +137,8 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
                                const CollectiveOptions& options, std::span<const DimensionAlgorithm> algorithms,
                                const GroupPlace& place);
 
-// By the library: one phase of one chunk. `layout` is the logical ring of the members of `group`. `exchange`: of the
-// group's tokens, which all-to-alls take; may be null.
+// Plan of a call that the library runs: one phase of one chunk. `layout` is the logical ring of the members of `group`.
+// `exchange`: that of the group's tokens, which all-to-alls take; may be null.
 CollectivePlan plan_transfer(const PlanRequest& request, const CommunicatorLayout& layout, const GroupLayout& group,
                              const GroupLibrary& library, const TokenExchange* exchange = nullptr);
 

@@ -33,7 +33,7 @@ class CollectivePlans {
                   std::span<const DeviceId> placement, const CollectiveOptions& options);
 
   std::span<const DeviceId> devices(GroupId group) const;  // by member; stays where it is
-  // What repeats of the job as it is placed; nothing without a library.
+  // Parts of the job, as it is placed, that repeat; none without a library.
   const Repeats& repeats() const { return repeats_; }
   // Slot of the communicator among those of the rank; their number if it is none of them.
   std::uint32_t slot_of(RankId rank, GroupId group) const;
@@ -75,7 +75,7 @@ class CollectivePlans {
   const CollectivePlan& uneven_plan(GroupId group, std::uint32_t call);
 
   const workload::Job& job_;
-  // By rank and communicator, of ranks with more communicators than are soon searched.
+  // Slots by rank and communicator, for ranks with more communicators than are soon searched.
   std::unordered_map<std::uint64_t, std::uint32_t> slots_of_many_;
   const workload::Matching& matching_;
   const CollectiveOptions& options_;
@@ -85,18 +85,18 @@ class CollectivePlans {
   std::span<const DeviceId> placement_;
   const Repeats repeats_;
   mutable std::unordered_map<std::uint32_t, std::vector<DeviceId>> devices_;  // by communicator, of those asked for
-  // By sizes, dimensions, openness and positions of the members, and whether they are apart.
+  // Layouts by sizes, dimensions, openness and positions of the members, and whether they are apart.
   std::map<LayoutKey, CommunicatorLayout> layouts_;
   std::vector<const CommunicatorLayout*> layout_of_;  // by communicator
   std::set<GroupLayout> group_layouts_;
   std::map<std::vector<std::uint32_t>, const GroupLayout*>
       layout_of_congruent_;  // by Fabric::congruence() and whether it exchanges
-  // Likewise of groups of all digits, by their lattice and the congruence of their members of digit 0.
+  // Layouts of groups of all digits, by their lattice and the congruence of their members of digit 0.
   std::map<std::pair<const workload::Lattice*, std::vector<std::uint32_t>>, const GroupLayout*> layout_of_repeated_;
   std::vector<const GroupLayout*> group_layout_of_;  // by communicator; null without a library or without calls
   std::vector<GroupId> model_of_;                    // by communicator
   std::map<PlanKey, CollectivePlan> plans_;
-  // By model: numbers of the plans of its calls.
+  // Numbers of the plans of a model's calls.
   struct Numbering {
     std::vector<std::uint32_t> of_call;  // + 1; 0: not yet known
     std::map<const CollectivePlan*, std::uint32_t> of_plan;

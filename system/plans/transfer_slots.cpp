@@ -16,7 +16,7 @@ class ListKinds {
   ListKinds(const workload::ExecutionGraph& graph, const std::vector<std::vector<NodeId>>& lists)
       : graph_(graph), lists_(lists) {}
 
-  // By list: the first that is like it.
+  // Returns, by list, the first that is like it.
   std::vector<std::uint32_t> find() {
     std::map<Start, std::vector<std::uint32_t>> known;  // lists that are the first of their kind
     std::vector<std::uint32_t> kinds;

@@ -34,6 +34,8 @@ std::pair<NodeKind, std::uint32_t> stream_of(const workload::ExecutionGraph& gra
 
 TapeProgram::TapeProgram(const workload::ExecutionGraph& graph, bool contends)
     : graph_(graph), contends_(contends), place_(graph.size()), ancestors_(graph.size()), seen_(graph.size()) {
+  for (const workload::Stretch& stretch : graph.stretches())
+    end_of_stretches_ = std::max(end_of_stretches_, index_of(stretch.first) + stretch.count);
   find_predecessors();
   find_main_stream();
   find_ancestors();
@@ -42,7 +44,7 @@ TapeProgram::TapeProgram(const workload::ExecutionGraph& graph, bool contends)
   if (why_not_.empty()) connect();
   if (why_not_.empty() && !graph.stretches().empty()) check_repetitions();
   if (why_not_.empty() && contends_) find_takers();
-  for (auto* scratch : {&first_before_, &position_, &seen_, &released_}) std::vector<std::uint32_t>().swap(*scratch);
+  for (auto* scratch : {&first_before_, &position_, &seen_}) std::vector<std::uint32_t>().swap(*scratch);
   std::vector<NodeId>().swap(before_);
 }
 
@@ -84,6 +86,7 @@ void TapeProgram::find_ancestors() {
       latest = std::max({latest, ancestors_[index_of(before)], is_main(before) ? place(before) + 1 : 0});
     if (is_main(node) && latest > place(node)) refuse("computations wait for later ones");
   }
+  for (const NodeId node : main_) follows_.push_back(place(node) > 0 && ancestors_[index_of(node)] == place(node));
   released_.assign(graph_.size(), kNone);
   for (std::size_t i = graph_.size(); i-- > 0;) {
     const NodeId node = graph_.order()[i];
@@ -209,13 +212,10 @@ void TapeProgram::check_repetitions() {
     const std::optional<workload::Repetition> repetition = graph_.repetition(main_[i]);
     repetitions_before[i + 1] = repetitions_before[i] + (repetition && !repetition->is_rest ? 1 : 0);
     if (!repetition) continue;
-    const auto leads_to = [&](NodeId from, NodeId to) {
-      return std::ranges::find(graph_.successors(from), to) != graph_.successors(from).end();
-    };
     const bool is_rest = repetition->is_rest;
-    const bool waits = i > 0 && !leads_to(main_[i - 1], main_[i]);
+    const bool waits = i > 0 && !follows_[i];
     if (waits && !is_rest) waiting_.push_back(main_[i]);
-    if ((is_rest && waits) || (!is_rest && i + 1 < main_.size() && !leads_to(main_[i], main_[i + 1])))
+    if ((is_rest && waits) || (!is_rest && i + 1 < main_.size() && !follows_[i + 1]))
       return refuse("something else is computed when a stretch is repeated");
   }
   std::vector<bool> is_repeated(graph_.communicator_slots());

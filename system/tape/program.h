@@ -40,14 +40,19 @@ class TapeProgram {
   std::uint32_t synchronisations_before(NodeId node) const {
     return synchronisations_before_.empty() ? 0 : synchronisations_before_[index_of(node)];
   }
+  // No node from here on is in a stretch.
+  std::uint32_t end_of_stretches() const { return end_of_stretches_; }
   // Place of a computation on the stream of those that are slowed.
   std::uint32_t place(NodeId computation) const { return place_[index_of(computation)]; }
+  // Number of computations of that stream that have certainly ended when the node starts; and the place of the first
+  // that certainly waits for it, a large number if none does.
+  std::uint32_t computed_before(NodeId node) const { return ancestors_[index_of(node)]; }
+  std::uint32_t awaited_at(NodeId node) const { return released_[index_of(node)]; }
+  std::uint32_t computations() const { return static_cast<std::uint32_t>(main_.size()); }
   // The sends to a peer in the order in which they become ready.
   std::span<const NodeId> sends(std::uint32_t peer_slot) const { return sends_[peer_slot]; }
   // False of a repetition that is ready as soon as its stream is free, whatever else it waits for.
-  bool may_wait_for_stream(NodeId repetition) const {
-    return std::ranges::find(waiting_, repetition) != waiting_.end();
-  }
+  bool may_wait_for_stream(NodeId repetition) const { return std::ranges::binary_search(waiting_, repetition); }
   // Calls and sends, those first that may start earliest: before them, so many computations of that stream have ended.
   struct Taker {
     std::uint32_t behind = 0;
@@ -92,6 +97,7 @@ class TapeProgram {
   std::vector<NodeId> main_;              // computations of the stream of those that are slowed, in order
   std::vector<std::uint32_t> place_;      // by node
   std::vector<std::uint32_t> ancestors_;  // by node: so many of main_ are certainly done when it starts
+  std::vector<bool> follows_;             // by place: by its edges it waits for the one before it in main_
   std::vector<std::uint32_t> released_;   // by node: the first of main_ that certainly waits for it
   std::vector<Edge> added_;               // along streams, and from synchronisations
   std::vector<std::uint32_t> waits_, first_after_;
@@ -99,10 +105,11 @@ class TapeProgram {
   std::vector<std::uint32_t> synchronisations_before_;
   std::vector<Taker> takers_;
   std::vector<std::vector<NodeId>> sends_;  // by peer slot
-  std::vector<NodeId> waiting_;             // repetitions that may wait for their stream
+  std::vector<NodeId> waiting_;             // repetitions that may wait for their stream, ascending
   std::vector<NodeId> stack_;               // scratch of is_before()
   std::vector<std::uint32_t> seen_;         // likewise
   std::uint32_t search_ = 0;
+  std::uint32_t end_of_stretches_ = 0;
 };
 
 }  // namespace orrery::system

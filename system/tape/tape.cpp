@@ -13,12 +13,15 @@ namespace orrery::system {
 
 using workload::NodeKind;
 
-Tape::Tape(Engine& engine, Cast& cast, OperationTimes& times, const CollectiveOptions& options)
+Tape::Tape(Engine& engine, Cast& cast, OperationTimes& times, const CollectiveOptions& options,
+           const ByNetwork& by_network, SimulationObserver& observer)
     : engine_(engine),
       job_(cast.input().job),
       cast_(cast),
       times_(times),
       options_(options),
+      by_network_(by_network),
+      observer_(observer),
       contends_(options.contention && options.library != nullptr && times.is_timed() &&
                 std::ranges::any_of(job_.graphs, &workload::ExecutionGraph::has_processor_bounds)) {}
 
@@ -40,6 +43,20 @@ std::string_view Tape::run(const SimulationProgress& progress) {
   }
   if (progress_) progress_(nodes_done_, nodes_total_);
   return {};
+}
+
+bool Tape::has_many_conflicts() const {
+  return bookings_.has_lost_track() || bookings_.conflicts().size() > 64 + nodes_total_ / 256;
+}
+
+bool Tape::add_conflicts(ByNetwork& by_network) const {
+  if (bookings_.conflicts().empty() && !bookings_.has_lost_track()) return false;
+  std::vector<LinkBookings::Message>& messages = by_network.messages;
+  messages.insert(messages.end(), bookings_.conflicts().begin(), bookings_.conflicts().end());
+  std::ranges::sort(messages);
+  messages.erase(std::unique(messages.begin(), messages.end()), messages.end());
+  by_network.all = has_many_conflicts();
+  return true;
 }
 
 void Tape::on_event(std::uint64_t event) {
@@ -74,6 +91,7 @@ void Tape::run_ahead() {
     ready_.pop_back();
     start(next.agent, next.node);
   }
+  wait_for_open();
 }
 
 void Tape::start(std::uint32_t number, NodeId node) {
@@ -99,7 +117,7 @@ void Tape::start(std::uint32_t number, NodeId node) {
 void Tape::run_alone(std::uint32_t number, NodeId node) {
   Agent& agent = agents_[number];
   note_started(agent, node);
-  const Time now = agent.operations[index_of(node)].start;
+  const Time now = agent.operations[node].start;
   const Duration time = times_.take(agent.rank, node, now);
   const Duration wait = times_.is_timed() ? host_wait(agent, node, time, now) : Duration::zero();
   const Time end(saturating_add(now.time_since_epoch(), saturating_add(time, wait)));
@@ -109,34 +127,35 @@ void Tape::run_alone(std::uint32_t number, NodeId node) {
 void Tape::finish(std::uint32_t number, NodeId node, Time moving, Time end) {
   if (end == kUnknown) throw Refused{"an operation takes months"};
   Agent& agent = agents_[number];
-  Operation& operation = agent.operations[index_of(node)];
+  OpenOperation& operation = agent.operations[node];
   operation.moving = moving;
   operation.end = end;
+  agent.operations.end(node);
+  if (!agent.synchronised.empty()) note_synchronised(agent, node);
+  if (index_of(node) < agent.program->end_of_stretches()) note_first_run(agent, node);
   ++agent.done;
   agent.finish = std::max(agent.finish, end);
   for (const NodeId after : agent.program->after(node)) {
-    Time& start = agent.operations[index_of(after)].start;
+    Time& start = agent.operations[after].start;
     start = std::max(start, end);
-    if (--agent.waits[index_of(after)] == 0) ready_.push_back({number, after});
+    if (--agent.operations.waits(after) == 0) ready_.push_back({number, after});
   }
+  if (agent.operations.is_due()) tell_ended(agent);
   constexpr std::uint64_t kProgressInterval = 4096;
-  if (++nodes_done_ % kProgressInterval == 0 && progress_) progress_(nodes_done_, nodes_total_);
+  if (++nodes_done_ % kProgressInterval != 0) return;
+  if (has_many_conflicts()) throw Refused{"messages share links"};
+  if (progress_) progress_(nodes_done_, nodes_total_);
 }
 
-// Of a repetition `moving` is when the host went on.
+// Time at which the host turns to the node: `moving` of a repetition is when the host went on.
 Time Tape::host_turns_to(const Agent& agent, NodeId node) const {
   const workload::ExecutionGraph& graph = agent.program->graph();
   const std::uint32_t done = agent.program->synchronisations_before(node);
-  Time begin = times_.start(agent.rank);
-  if (done > 0) {
-    const NodeId synchronisation = graph.synchronisations()[done - 1];
-    const Operation& operation = agent.operations[index_of(synchronisation)];
-    begin = graph.repetition(synchronisation) ? operation.moving : operation.end;
-  }
+  const Time begin = done > 0 ? agent.synchronised[done - 1] : times_.start(agent.rank);
   return begin - graph.host_ahead(done) + graph.host_before(node);
 }
 
-// As RankExecution::host_wait(): no computation starts when a synchronisation behind it is done.
+// Wait as in RankExecution::host_wait(): no computation starts when a synchronisation behind it is done.
 Duration Tape::host_wait(const Agent& agent, NodeId node, Duration time, Time now) const {
   const workload::ExecutionGraph& graph = agent.program->graph();
   if (!graph.has_host()) return Duration::zero();
@@ -145,30 +164,45 @@ Duration Tape::host_wait(const Agent& agent, NodeId node, Duration time, Time no
                      now);
 }
 
-void Tape::tell(SimulationObserver& observer) {
-  for (const Agent& agent : agents_) count_repetitions(agent);
+void Tape::note_synchronised(Agent& agent, NodeId node) {
+  const workload::ExecutionGraph& graph = agent.program->graph();
+  const std::uint32_t before = agent.program->synchronisations_before(node);
+  if (before == graph.synchronisations().size() || graph.synchronisations()[before] != node) return;
+  const OpenOperation& operation = agent.operations[node];
+  agent.synchronised[before] = graph.repetition(node) ? operation.moving : operation.end;
+}
+
+void Tape::note_first_run(Agent& agent, NodeId node) {
+  const workload::ExecutionGraph& graph = agent.program->graph();
+  agent.stretches.resize(graph.stretches().size());
+  for (std::size_t number = 0; number < agent.stretches.size(); ++number)
+    if (graph.stretches()[number].holds(node)) {
+      const OpenOperation& of = agent.operations[node];
+      agent.stretches[number].first_run.push_back({node, graph.number(node), of.start, of.moving, of.end, of.slowed});
+    }
+}
+
+void Tape::tell_ended(Agent& agent) {
+  const workload::ExecutionGraph& graph = agent.program->graph();
+  std::size_t repeated = 0;
+  agent.operations.tell_ended([&](NodeId node, const OpenOperation& of) {
+    if (graph.repetition(node))
+      observer_.repeated(agent.rank, agent.repeated[repeated++]);
+    else
+      observer_.finished(agent.rank, {node, graph.number(node), of.start, of.moving, of.end, of.slowed});
+  });
+  agent.repeated.erase(agent.repeated.begin(), agent.repeated.begin() + static_cast<std::ptrdiff_t>(repeated));
+}
+
+void Tape::settle_up() {
+  for (Agent& agent : agents_) {
+    tell_ended(agent);
+    count_repetitions(agent);
+    for (Peer& peer : agent.peers) count_ahead(peer);
+  }
   for (const Home& home : homes_)
     for (const CallKind& kind : home.kinds)
       if (kind.calls > 0) cast_.input().network.count_groups(kind.path, kind.calls);
-  std::vector<std::pair<Time, std::uint32_t>> by_end;
-  for (Agent& agent : agents_) {
-    by_end.clear();
-    for (std::uint32_t node = 0; node < agent.operations.size(); ++node)
-      by_end.emplace_back(agent.operations[node].end, node);
-    std::ranges::sort(by_end);
-    const workload::ExecutionGraph& graph = agent.program->graph();
-    auto repeated = agent.repeated.begin();
-    for (const auto& [end, node] : by_end) {
-      if (graph.repetition(NodeId(node))) {
-        observer.repeated(agent.rank, *repeated++);
-        continue;
-      }
-      const Operation& operation = agent.operations[node];
-      observer.finished(agent.rank, {NodeId(node), graph.number(NodeId(node)), operation.start, operation.moving, end,
-                                     operation.slowed});
-    }
-    std::vector<Operation>().swap(agent.operations);
-  }
 }
 
 }  // namespace orrery::system

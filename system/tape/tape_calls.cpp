@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Collective calls and messages on a tape.
 #include <algorithm>
+#include <utility>
 
 #include "system/tape/payload.h"
 #include "system/tape/tape.h"
@@ -10,7 +11,7 @@ namespace orrery::system {
 void Tape::enter(std::uint32_t number, NodeId node) {
   Agent& agent = agents_[number];
   note_started(agent, node);
-  const Time now = agent.operations[index_of(node)].start;
+  const Time now = agent.operations[node].start;
   const workload::ExecutionGraph& graph = agent.program->graph();
   const std::uint32_t group = agent.homes[graph.communicator_slot(node)];
   const std::uint32_t index = graph.call_index(node);
@@ -29,7 +30,8 @@ void Tape::enter(std::uint32_t number, NodeId node) {
   if (home.index != index) throw Refused{"calls of one communicator overlap"};
   home.latest = std::max(home.latest, now);
   home.entrants.push_back({number, node});
-  take_device(number, node, kind.takes, now);
+  add_use(number, node, kind.takes, now);
+  if (agent.computing) go_on_computing(number);
   if (home.entrants.size() == kind.cast->seats()) begin_call(group);
 }
 
@@ -40,13 +42,15 @@ void Tape::begin_call(std::uint32_t number) {
   messages_sent_ += kind.count;
   const Duration begin = home.latest.time_since_epoch();
   home.not_before = kind.least > Duration::zero() ? Time(saturating_add(begin, kind.least)) : Time{};
-  if (!kind.is_private) {
+  if (!kind.is_private && (!kind.transfer || home.is_by_network(home.index))) {
     for (const Entrant& entrant : home.entrants) note_use(entrant.agent, entrant.node, home.latest, kUnknown);
     engine_.at(home.latest, *this, payload(TapeEvent::kCallBegins, number));
     return;
   }
   ++kind.calls;
-  const Time arrival(saturating_add(begin, saturating_add(kind.transfer, kind.latency)));
+  const Duration released = saturating_add(begin, *kind.transfer);
+  bookings_.book(kind.user, home.latest, Time(released), {number, home.index, true}, false);
+  const Time arrival(saturating_add(released, kind.latency));
   end_call(number, std::max(arrival, home.not_before));
 }
 
@@ -68,23 +72,56 @@ void Tape::on_arrived(std::uint32_t id) {
     engine_.at(homes_[home].not_before, *this, payload(TapeEvent::kCallEnds, home));
     return;
   }
-  const Message& message = messages_[id];
+  const Message message = messages_[id];
   messages_.release(id);
-  Inbox& box = agents_[message.receiver].inboxes[message.transfer];
-  box.arrived = engine_.now();
-  if (box.posted == kUnknown) return;
-  finish(message.receiver, message.receive, std::max(box.sent, box.posted), std::max(box.arrived, box.posted));
+  arrive(message, engine_.now());
+}
+
+void Tape::arrive(const Message& message, Time arrival) {
+  OpenOperations& operations = agents_[message.receiver].operations;
+  OpenOperation& receive = operations[message.receive];
+  receive.end = arrival;
+  if (operations.waits(message.receive) != OpenOperations::kStarted) return;
+  finish(message.receiver, message.receive, std::max(receive.moving, receive.start), std::max(arrival, receive.start));
 }
 
 void Tape::on_released(std::uint32_t id) {
-  if ((id & kIsCall) != 0) return;
-  const Message& message = messages_[id];
+  const Time now = engine_.now();
+  if ((id & kIsCall) != 0) {
+    const std::uint32_t number = id & ~kIsCall;
+    const Home& home = homes_[number];
+    return bookings_.book(home.kinds[home.kind].user, home.latest, now, {number, home.index, true}, true);
+  }
+  const Message message = messages_[id];
   const std::uint32_t number = message.agent;
+  const std::uint32_t slot = agents_[number].program->graph().peer_slot(message.node);
   SendUnderWay& send = send_under_way(message);
-  send.end = engine_.now();
-  note_use(number, message.node, send.moving, send.end);
-  finish(number, message.node, send.moving, send.end);
-  send_what_can(number, agents_[number].program->graph().peer_slot(message.node));
+  send.end = now;
+  bookings_.book(agents_[number].peers[slot].user, send.moving + message.costs.latency, now,
+                 {number, index_of(message.node), false}, true);
+  note_use(number, message.node, send.moving, now);
+  finish(number, message.node, send.moving, now);
+  send_what_can(number, slot);
+}
+
+// The message has its links to itself from `begin` on.
+void Tape::carry(const Message& message, Time begin) {
+  const std::uint32_t number = message.agent;
+  const Peer& peer = agents_[number].peers[agents_[number].program->graph().peer_slot(message.node)];
+  SendUnderWay& send = send_under_way(message);
+  const Time released(saturating_add(begin.time_since_epoch(), *message.alone));
+  bookings_.book(peer.user, begin, released, {number, index_of(message.node), false}, false);
+  const Time arrival(saturating_add(released.time_since_epoch(), cast_.input().network.latency(peer.path)));
+  const Time moving = send.moving;
+  send.end = released;
+  note_use(number, message.node, moving, released);
+  finish(number, message.node, moving, released);
+  arrive(message, arrival);
+}
+
+void Tape::count_ahead(Peer& peer) {
+  if (peer.ahead > 0) cast_.input().network.count_private(peer.path, peer.costs->bytes, peer.ahead);
+  peer.ahead = 0;
 }
 
 Tape::SendUnderWay& Tape::send_under_way(const Message& message) {
@@ -98,9 +135,9 @@ void Tape::send_what_can(std::uint32_t number, std::uint32_t slot) {
   Agent& agent = agents_[number];
   Peer& peer = agent.peers[slot];
   const std::span<const NodeId> sends = agent.program->sends(slot);
-  while (peer.next < sends.size() && agent.waits[index_of(sends[peer.next])] == 0) {
+  while (peer.next < sends.size() && agent.operations.waits(sends[peer.next]) == 0) {
     const NodeId node = sends[peer.next];
-    Time time = std::max(agent.operations[index_of(node)].start, peer.latest);
+    Time time = std::max(agent.operations[node].start, peer.latest);
     if (!is_free(number, slot, time)) return;
     ++peer.next;
     send(number, slot, node, time);
@@ -137,34 +174,38 @@ bool Tape::is_free(std::uint32_t number, std::uint32_t slot, Time& time) {
 void Tape::send(std::uint32_t number, std::uint32_t slot, NodeId node, Time now) {
   Agent& agent = agents_[number];
   note_started(agent, node);
-  agent.operations[index_of(node)].start = now;
+  agent.operations[node].start = now;
   Peer& peer = agent.peers[slot];
   peer.latest = now;
   const workload::ExecutionGraph& graph = agent.program->graph();
   const Bytes bytes = graph.bytes(node);
   if (!peer.costs || peer.bytes != bytes) {
+    count_ahead(peer);
     peer.bytes = bytes;
     peer.costs = options_.library == nullptr ? PointToPoint{Duration::zero(), bytes}
                                              : options_.library->point_to_point(bytes, peer.is_same_node, peer.latency);
+    peer.transfer = cast_.input().network.time_alone(peer.path, peer.costs->bytes);
   }
   const NodeId receive = cast_.input().matching.end(agent.rank, graph.transfer_index(node)).node;
-  const std::uint32_t transfer = agents_[peer.receiver].program->graph().transfer_index(receive);
-  const std::uint32_t id = messages_.put({number, node, peer.receiver, transfer, receive, *peer.costs});
+  const bool is_ahead = peer.transfer && (agent.by_network.empty() || !agent.by_network[graph.transfer_index(node)]);
+  const Message message{number, node, peer.receiver, receive, *peer.costs, is_ahead ? peer.transfer : std::nullopt};
+  if (is_ahead) ++peer.ahead;
   messages_sent_ += peer.count;
   peer.under_way.push_back({node, now});
-  take_device(number, node, {peer.costs->processors, 0}, now);
-  Inbox& box = agents_[peer.receiver].inboxes[transfer];
-  box.sent = now;
-  if (!peer.costs->is_awaited)
-    move(id, now, kUnknown);
-  else if (box.posted != kUnknown)
-    move(id, std::max(now, box.posted), box.posted);
+  OpenOperations& operations = agents_[peer.receiver].operations;
+  OpenOperation& box = operations[receive];
+  box.moving = now;
+  const bool is_awaited = peer.costs->is_awaited;
+  const bool waits = is_awaited && operations.waits(receive) != OpenOperations::kStarted;
+  add_use(number, node, {peer.costs->processors, 0}, now);
+  if (waits)
+    box.slowed = Duration(1 + messages_.put(message));
   else
-    box.awaiting = id;
+    move(message, is_awaited ? std::max(now, box.start) : now, is_awaited ? box.start : kUnknown);
+  if ((waits || !is_ahead) && agent.computing) go_on_computing(number);
 }
 
-void Tape::move(std::uint32_t id, Time moving, Time posted) {
-  const Message& message = messages_[id];
+void Tape::move(const Message& message, Time moving, Time posted) {
   SendUnderWay& send = send_under_way(message);
   send.moving = moving;
   send.posted = posted;
@@ -172,16 +213,23 @@ void Tape::move(std::uint32_t id, Time moving, Time posted) {
     throw Refused{"a send and a receive come at one instant"};
   const Duration begin = saturating_add(moving.time_since_epoch(), message.costs.latency);
   if (begin == Duration::max()) throw Refused{"an operation takes months"};
-  engine_.at(Time(begin), *this, payload(TapeEvent::kMessageBegins, id));
+  if (message.alone) return carry(message, Time(begin));
+  engine_.at(Time(begin), *this, payload(TapeEvent::kMessageBegins, messages_.put(message)));
 }
 
 void Tape::post(std::uint32_t number, NodeId node) {
   Agent& agent = agents_[number];
   note_started(agent, node);
-  Inbox& box = agent.inboxes[agent.program->graph().transfer_index(node)];
-  box.posted = agent.operations[index_of(node)].start;
-  if (box.awaiting != kNone) move(box.awaiting, std::max(box.posted, box.sent), box.posted);
-  if (box.arrived != kUnknown) finish(number, node, std::max(box.sent, box.posted), std::max(box.arrived, box.posted));
+  OpenOperation& box = agent.operations[node];
+  if (box.slowed != Duration::zero()) {
+    const auto awaiting = static_cast<std::uint32_t>(std::exchange(box.slowed, Duration::zero()).count() - 1);
+    const Message message = messages_[awaiting];
+    messages_.release(awaiting);
+    move(message, std::max(box.start, box.moving), box.start);
+    if (message.alone) send_what_can(message.agent, agents_[message.agent].program->graph().peer_slot(message.node));
+    return;
+  }
+  if (box.end != kUnknown) finish(number, node, std::max(box.moving, box.start), std::max(box.end, box.start));
 }
 
 }  // namespace orrery::system

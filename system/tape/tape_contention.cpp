@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What is computed beside calls and sends of the same rank, on a tape: its end follows from when each of them begins,
-// moves and ends, as far as that is before it.
+// Computations beside calls and sends of the same rank, on a tape: its end follows from when each of them begins, moves
+// and ends, as far as that is before it.
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "system/tape/payload.h"
 #include "system/tape/tape.h"
@@ -12,7 +13,7 @@ namespace orrery::system {
 void Tape::compute(std::uint32_t number, NodeId node, std::uint32_t processor_bound) {
   Agent& agent = agents_[number];
   note_started(agent, node);
-  const Time now = agent.operations[index_of(node)].start;
+  const Time now = agent.operations[node].start;
   const Duration alone = times_.take(agent.rank, node, now);
   const Duration wait = host_wait(agent, node, alone, now);
   const Duration launched = saturating_add(now.time_since_epoch(), saturating_add(alone, wait));
@@ -26,7 +27,7 @@ void Tape::compute(std::uint32_t number, NodeId node, std::uint32_t processor_bo
 bool Tape::may_be_disturbed(Agent& agent, const Computing& computing) const {
   if (!contends_) return false;
   const auto takers = agent.program->takers();
-  while (agent.next_taker < takers.size() && agent.waits[index_of(takers[agent.next_taker].node)] == kStarted)
+  while (agent.next_taker < takers.size() && agent.operations.has_started(takers[agent.next_taker].node))
     ++agent.next_taker;
   const std::uint32_t place = agent.program->place(computing.node);
   if (agent.next_taker < takers.size() && takers[agent.next_taker].behind <= place) return true;
@@ -70,9 +71,20 @@ void Tape::go_on_computing(std::uint32_t number) {
   const bool is_open = may_be_disturbed(agent, computing);
   if (is_open && computing.due == computing.end) return;
   if (computing.due != kUnknown) engine_.cancel(computing.event);
+  computing.due = kUnknown;
   if (!is_open) return end_computation(number);
-  computing.due = computing.end;
-  computing.event = engine_.at(computing.end, *this, payload(TapeEvent::kComputed, number));
+  if (!std::exchange(computing.is_listed, true)) open_.push_back(number);
+}
+
+// Nobody goes on ahead of the clock any more: what is still open now ends when it is time.
+void Tape::wait_for_open() {
+  for (const std::uint32_t number : open_) {
+    std::optional<Computing>& computing = agents_[number].computing;
+    if (!computing || !std::exchange(computing->is_listed, false) || computing->due != kUnknown) continue;
+    computing->due = computing->end;
+    computing->event = engine_.at(computing->end, *this, payload(TapeEvent::kComputed, number));
+  }
+  open_.clear();
 }
 
 // True if of these changes of one instant those in its first round are one, or the end of a call and the beginning of
@@ -112,7 +124,8 @@ void Tape::change_speed(const Agent& agent, Computing& computing, collectives::D
       }
       is_changed = set_speed(time) || is_changed;
     }
-    // What is through and waits for its host counts as through at the latest change, even one that is undone at once.
+    // A computation that is through and waits for its host counts as through at the latest change, even one that is
+    // undone at once.
     if (!is_changed && computation.done < time && !is_one_round(agent, first, i))
       throw Refused{"calls take turns while a host is waited for"};
   }
@@ -125,16 +138,15 @@ void Tape::end_computation(std::uint32_t number) {
   const Computation ended = agent.computing->ended;
   const Time end = agent.computing->end;
   agent.computing.reset();
-  agent.operations[index_of(ended.node)].slowed = ended.done - ended.taken - ended.alone;
+  agent.operations[ended.node].slowed = ended.done - ended.taken - ended.alone;
   finish(number, ended.node, ended.not_before > ended.taken ? ended.taken + (end - ended.done) : ended.taken, end);
 }
 
-void Tape::take_device(std::uint32_t number, NodeId node, const collectives::DeviceShare& share, Time now) {
-  if (!contends_) return;
+// Whoever calls it goes on with what is computed.
+void Tape::add_use(std::uint32_t number, NodeId node, const collectives::DeviceShare& share, Time now) {
   Agent& agent = agents_[number];
-  const bool may_slow = !share.is_none() && agent.program->graph().has_processor_bounds();
+  const bool may_slow = contends_ && !share.is_none() && agent.program->graph().has_processor_bounds();
   if (may_slow) agent.uses.push_back({node, share, now});
-  if (agent.computing) go_on_computing(number);
 }
 
 // When the data of a call move and when it ends, as far as that is known.
@@ -142,9 +154,10 @@ void Tape::note_use(std::uint32_t number, NodeId node, Time moving, Time end) {
   if (!contends_) return;
   Agent& agent = agents_[number];
   const auto use = std::ranges::find(agent.uses, node, &Use::node);
-  if (use == agent.uses.end()) return;
-  use->moving = moving;
-  use->end = end;
+  if (use != agent.uses.end()) {
+    use->moving = moving;
+    use->end = end;
+  }
   if (agent.computing) go_on_computing(number);
 }
 

@@ -11,7 +11,7 @@ void Tape::repeat(std::uint32_t number, NodeId node) {
   Agent& agent = agents_[number];
   note_started(agent, node);
   const workload::ExecutionGraph& graph = agent.program->graph();
-  const Time now = agent.operations[index_of(node)].start;
+  const Time now = agent.operations[node].start;
   const workload::Repetition repetition = *graph.repetition(node);
   if (agent.stretches.empty()) agent.stretches.resize(graph.stretches().size());
   Stretch& stretch = agent.stretches[repetition.stretch];
@@ -30,14 +30,12 @@ void Tape::repeat(std::uint32_t number, NodeId node) {
 void Tape::open(Agent& agent, std::uint32_t number) {
   const workload::ExecutionGraph& graph = agent.program->graph();
   const workload::Stretch& stretch = graph.stretches()[number];
-  std::vector<OperationRecord> first_run;
+  std::vector<OperationRecord> first_run = std::exchange(agent.stretches[number].first_run, {});
+  require_repeatable(first_run.size() == stretch.count);
   std::optional<ContendedDevice> device;
   if (contends_) device = {times_.capacity(agent.rank), std::vector<collectives::DeviceShare>(stretch.count)};
   for (std::uint32_t offset = 0; offset < stretch.count; ++offset) {
     const NodeId node{index_of(stretch.first) + offset};
-    const Operation& operation = agent.operations[index_of(node)];
-    if (agent.waits[index_of(node)] != kStarted || operation.end == Time{}) require_repeatable(false);
-    first_run.push_back({node, graph.number(node), operation.start, operation.moving, operation.end, operation.slowed});
     if (graph.kind(node) != workload::NodeKind::kCollective) continue;
     const GroupId group{agent.homes[graph.communicator_slot(node)]};
     Home& home = homes_[index_of(group)];
@@ -52,13 +50,14 @@ void Tape::open(Agent& agent, std::uint32_t number) {
 void Tape::change_course(Agent& agent, Computing& computing, collectives::DeviceShare taken) {
   const workload::Repetition repetition = *agent.program->graph().repetition(computing.node);
   Stretch& stretch = agent.stretches[repetition.stretch];
-  // What is taken while its rest runs comes on top of what was while its tail did.
+  // Use that is taken while its rest runs comes on top of that while its tail ran.
   std::erase_if(stretch.outside, [&](const OutsideUse& use) { return stretch.begin + use.since >= computing.start; });
   const bool may_wait = agent.program->may_wait_for_stream(computing.node);
   const auto take = [&](Time time) {
     const bool is_other = stretch.outside.empty() ? !taken.is_none() : stretch.outside.back().share != taken;
     if (is_other) stretch.outside.push_back({time - stretch.begin, taken});
-    const StretchRecord& record = *stretch.courses->beside(stretch.outside);
+    stretch.record = &stretch.courses->beside(stretch.outside);
+    const StretchRecord& record = **stretch.record;
     const std::optional<Duration>& lead = record.host_lead;
     require_repeatable(record.begins_on_stream || !may_wait);
     require_repeatable(!lead || *lead == Duration::min() || stretch.host + *lead <= stretch.begin);
@@ -83,8 +82,7 @@ void Tape::end_repetition(std::uint32_t number) {
   const workload::Repetition repetition = *graph.repetition(ended.node);
   Stretch& stretch = agent.stretches[repetition.stretch];
   const workload::Stretch& of = graph.stretches()[repetition.stretch];
-  RepetitionRecord told{stretch.courses->beside(stretch.outside), of.first, graph.number(ended.node), stretch.begin,
-                        repetition.is_rest};
+  RepetitionRecord told{*stretch.record, of.first, graph.number(ended.node), stretch.begin, repetition.is_rest};
   if (repetition.is_rest)
     told.number -= of.count;
   else

@@ -24,11 +24,10 @@ void Tape::set_up() {
   agents_.resize(cast_.agents());
   refuse_large_jobs();
   for (std::uint32_t i = 0; i < agents_.size(); ++i) set_up_agent(i);
-  find_private_calls();
+  find_meetings();
 }
 
-// All operations are kept until the last one has ended, at 40 bytes each and more; the engine keeps no more than what is
-// under way.
+// Operations behind one that ends late are kept until then, at 40 bytes each and more; in the worst case all are.
 void Tape::refuse_large_jobs() {
   constexpr std::uint64_t kMostOperations = 40'000'000;
   std::uint64_t operations = 0;
@@ -74,9 +73,8 @@ void Tape::set_up_agent(std::uint32_t number) {
   agent.rank = cast_.first_rank(number);
   agent.program = &programs_[job_.ranks[index_of(agent.rank)].graph];
   const workload::ExecutionGraph& graph = agent.program->graph();
-  agent.operations.assign(graph.size(), {times_.start(agent.rank), {}, {}, {}});
-  agent.waits.assign(agent.program->waits().begin(), agent.program->waits().end());
-  agent.inboxes.resize(graph.transfers().size());
+  agent.operations.open(pages_, agent.program->waits(), times_.start(agent.rank));
+  agent.synchronised.resize(graph.has_host() ? graph.synchronisations().size() : 0);
   nodes_total_ += graph.size();
   set_up_peers(agent);
   for (std::uint32_t slot = 0; slot < graph.communicator_slots(); ++slot)
@@ -84,7 +82,8 @@ void Tape::set_up_agent(std::uint32_t number) {
                               ? kNone
                               : index_of(cast_.home_of(job_.ranks[index_of(agent.rank)].communicators[slot])));
   for (auto node = static_cast<std::uint32_t>(graph.size()); node-- > 0;)
-    if (agent.waits[node] == 0) ready_.push_back({number, NodeId(node)});
+    if (agent.program->waits()[node] == 0 && agent.operations.waits(NodeId(node)) == 0)
+      ready_.push_back({number, NodeId(node)});
 }
 
 void Tape::set_up_peers(Agent& agent) {
@@ -130,40 +129,8 @@ Tape::CallKind Tape::make_kind(CallKey key) {
   const PlannedPhase& phase = plan.phases.front();
   if (phase.is_whole() && phase.transfer().least > Duration::zero())
     kind.least = saturating_add(phase.transfer().least, phase.transfer().latency);
+  kind.transfer = cast_.input().network.time_alone(kind.path, Bytes(0));
   return kind;
-}
-
-// Calls of a communicator come one after the other. Where nothing else crosses their links, these carry one of them at
-// a time.
-void Tape::find_private_calls() {
-  network::Network& network = cast_.input().network;
-  constexpr std::uint32_t kSeveral = kNone - 1;
-  std::vector<std::uint32_t> user(cast_.input().fabric.link_count(), kNone);
-  const auto use = [&](network::PathId path, std::uint32_t by) {
-    for (const LinkId link : network.links(path)) {
-      std::uint32_t& known = user[index_of(link)];
-      known = known == kNone || known == by ? by : kSeveral;
-    }
-  };
-  homes_.resize(job_.communicators.size());
-  for (std::uint32_t group = 0; group < homes_.size(); ++group) {
-    const auto calls = static_cast<std::uint32_t>(cast_.input().matching.calls(GroupId(group)).size());
-    if (calls == 0 || cast_.home_of(GroupId(group)) != GroupId(group)) continue;
-    for (std::uint32_t call = 0; call < calls; ++call) kind_of(homes_[group], {GroupId(group), call});
-    for (const CallKind& kind : homes_[group].kinds)
-      if (kind.cast != nullptr && !kind.is_empty) use(kind.path, group);
-  }
-  for (const Agent& agent : agents_)
-    for (const Peer& peer : agent.peers)
-      if (peer.count > 0) use(peer.path, kSeveral);
-  for (std::uint32_t group = 0; group < homes_.size(); ++group)
-    for (CallKind& kind : homes_[group].kinds) {
-      if (kind.cast == nullptr || kind.is_empty) continue;
-      const std::optional<Duration> transfer = network.time_alone(kind.path);
-      kind.is_private = transfer && std::ranges::all_of(network.links(kind.path),
-                                                        [&](LinkId link) { return user[index_of(link)] == group; });
-      kind.transfer = transfer.value_or(Duration::zero());
-    }
 }
 
 }  // namespace orrery::system

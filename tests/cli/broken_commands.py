@@ -405,6 +405,10 @@ ROWS = [
         ["collective", "--cluster", "{node: dgx-a100, scale_out: {topology: fat-tree, network: infiniband, leaf_ports: 8, "
          "latency: 600 ns, trunk_latency: 300 ns}}", "--nodes", "2", "--op", "all_reduce", "-b", "1M", "--set",
          'perturb.links={"leaf0>spine0": {dead: true}}']),
+    Row("A dead NIC by which messages change the rail", 2,
+        ["no way is left from node0.gpu0 to node1.gpu1: nothing joins the rails", "leave perturb.nics some other NIC"],
+        ["collective", "--cluster", "dgx-h100-rail-only", "--nodes", "2", "--op", "all_to_all", "-b", "1M", "--set",
+         "perturb.nics.node0.nic1=dead"]),
     setting("perturb.links.dim0.upp.bandwidth=50%", "perturb.links.dim0.upp: no link or end of links is called so",
             "did you mean 'dim0.up'?"),
     setting("perturb.links..bandwidth=50%", "an empty key"),

@@ -41,6 +41,7 @@ CONTEXT_KINDS = [["workload.parallel.context_kind=all-gather"], ["workload.paral
                  ["nodes=4", "workload.parallel.context=16", "workload.parallel.tensor=2",
                   "workload.parallel.context_kind=all-to-all+ring", "workload.parallel.context_inner=2"]]
 ABOUT_FOLDING = ("rank_classes", "link_classes", "breakdown")
+ABOUT_SIMULATING = ("events", "folded", "folding", "splits", "fast_forwarded", "repeated_operations", "by_events")
 
 
 def arguments(settings):
@@ -52,7 +53,7 @@ def without_folding(document):
     document["experiment"].pop("fold", None)
     document["provenance"].pop("set")
     document["simulation"] = {key: value for key, value in document["simulation"].items()
-                              if key not in ("events", "folded", "folding", "splits")}
+                              if key not in ABOUT_SIMULATING}
     return document
 
 

@@ -87,6 +87,21 @@ TEST_CASE("jobs beyond the memory of the cache are made again, those that were a
   }
 }
 
+TEST_CASE("replicas take no memory in a job whose groups are computed") {
+  const auto bytes_of = [](std::int64_t replicas) {
+    JobCache cache;
+    workload::TrainingSpec training = spec_of();
+    training.parallel.degrees.fill(1);
+    training.parallel.degrees[static_cast<std::size_t>(workload::ParallelDimension::kData)] = replicas;
+    training.global_batch = replicas;
+    cache.get(training, Times(1000), kWrittenOut);
+    return cache.bytes();
+  };
+  const std::size_t few = bytes_of(8), many = bytes_of(4096);
+  CHECK(few > 1000);
+  CHECK(many < few + 4096);  // a list of the data group alone takes 16 KB
+}
+
 TEST_CASE("a job that cannot be made is not kept, and one that several threads want is made by one of them") {
   JobCache cache;
   CHECK_THROWS_AS(cache.get(spec_of(), Times(0), kWrittenOut), InputError);

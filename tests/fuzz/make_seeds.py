@@ -13,6 +13,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 import algorithm_files  # noqa: E402
+import file_seeds  # noqa: E402
 
 
 def varint(value):
@@ -445,7 +446,8 @@ def main():
                "fuzz_goal": goal_seeds(), "fuzz_kineto": kineto_seeds(), "fuzz_execution_trace": execution_trace_seeds(),
                "fuzz_msccl": msccl_seeds(), "fuzz_node_dump": node_dump_seeds(),
                "fuzz_launch_script": launch_script_seeds(),
-               "fuzz_launch_files": launch_file_seeds()}
+               "fuzz_launch_files": launch_file_seeds()} | file_seeds.corpora(sys.modules[__name__])
+    corpora["fuzz_file_kinds"] = file_seeds.file_kind_seeds(corpora)
     for name, seeds in corpora.items():
         folder = os.path.join(sys.argv[1], name)
         os.makedirs(folder, exist_ok=True)
@@ -454,4 +456,5 @@ def main():
                 file.write(seed)
 
 
-main()
+if __name__ == "__main__":
+    main()

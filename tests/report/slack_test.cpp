@@ -5,8 +5,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/error.h"
 #include "report/path/slack.h"
 #include "tests/system/free_network.h"
+#include "tests/system/random_jobs.h"
 #include "tests/system/small_jobs.h"
 
 using namespace orrery;
@@ -185,4 +187,58 @@ TEST_CASE("a sender has the slack of the computation that waits for the message"
     if (one.time == microseconds(10) || one.time == microseconds(70)) of_rank[index_of(one.rank)] = one.slack;
   CHECK(of_rank[0] == microseconds(60));
   CHECK(of_rank[1] == Duration::zero());
+}
+
+// Rank 1 is through with the reduction when it has sent its part, long before the root comes.
+TEST_CASE("a member that is through before others come does not hold them to its own time") {
+  const network::Fabric fabric = one_dimension("switch", 2, Bandwidth(1'000'000'000), microseconds(1));
+  JobBuilder builder(2);
+  for (const std::uint32_t rank : {0U, 1U}) {
+    const NodeId first = builder.compute(rank, microseconds(rank == 0 ? 500 : 10));
+    const NodeId sum = builder.collective(rank, CollectiveKind::kReduce, Bytes(1000), kWorld, {first});
+    builder.compute(rank, microseconds(rank == 0 ? 20 : 480), {sum});
+  }
+  const workload::Job job = builder.build();
+  const Outcome outcome = simulate(job, fabric, {});
+  REQUIRE((outcome.end(1, NodeId(1)) < outcome.start(0, NodeId(1))));
+  std::vector<std::size_t> told(2);
+  for (const OperationSlack& one : slack_of(job, outcome).operations) {
+    ++told[index_of(one.rank)];
+    if (one.rank == RankId(0)) CHECK(one.slack == Duration::zero());
+    if (one.rank == RankId(1)) CHECK(one.slack > microseconds(20));
+  }
+  CHECK(told[0] >= 2);
+  CHECK(told[1] == 3);
+}
+
+// Rooted collectives, messages and hosts, folded and not, on networks that take time and on one that takes none.
+TEST_CASE("no operation of 1,000 random jobs has less than no slack, and something has none") {
+  std::mt19937_64 random(44);
+  int told = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    const RandomMachine machine = random_machine(random);
+    INFO("trial " << trial << "\n" << machine.text);
+    experiment::Experiment experiment = read_machine_text(machine.text);
+    slow_a_link(random, experiment.fabric);
+    const workload::Job job = random_job(random, machine.ranks, trial % 2 == 0, trial % 3 == 0);
+    system::SimulationOptions options = experiment.simulation;
+    options.fold = trial % 4 == 0 ? system::FoldMode::kOff : system::FoldMode::kAuto;
+    if (trial % 3 > 0) options.perturbation = random_perturbation(random, machine.ranks);
+    const auto network = [&](Engine& engine) -> std::unique_ptr<network::Network> {
+      if (trial % 5 == 0) return std::make_unique<FreeNetwork>(engine, experiment.fabric);
+      return system::make_network(experiment.network, engine, experiment.fabric);
+    };
+    try {
+      const Outcome outcome = simulate(job, experiment.fabric, options, network);
+      const Slack slack = slack_of(job, outcome);
+      Duration least = Duration::max();
+      for (const OperationSlack& one : slack.operations) least = std::min(least, one.slack);
+      if (slack.operations.empty()) continue;
+      CHECK(least == Duration::zero());
+      for (const RankSlack& one : slack.ranks) CHECK(one.slower >= 0);
+      ++told;
+    } catch (const StuckError&) {  // sends that wait for their receives
+    }
+  }
+  CHECK(told > 700);
 }

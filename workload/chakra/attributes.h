@@ -24,7 +24,7 @@ namespace orrery::workload {
 class ChakraAttributes {
  public:
   ChakraAttributes(const std::string& file, const NodeView& node) : file_(file), node_(&node) {}
-  // Of a message, whose bytes it keeps.
+  // Attributes of a message, whose bytes it keeps.
   ChakraAttributes(const std::string& file, const chakra::Node& node)
       : file_(file), own_(std::make_shared<NodeBytes>()), node_(&own_->view()) {
     own_->assign(node);
@@ -62,7 +62,7 @@ class ChakraAttributes {
 // The attribute of a trace's metadata that says how many ranks the job has. Orrery writes it; Chakra itself has none.
 inline constexpr std::string_view kWorldSize = "world_size";
 
-// As ChakraAttributes::integer(); nothing where the value is none.
+// Integer as ChakraAttributes::integer() has it; nothing where the value is none.
 std::optional<std::int64_t> integer_of(const chakra::AttributeProto& attribute);
 
 // The field that holds an attribute's value, a list of them is a message with the field "values"; nullptr without one.

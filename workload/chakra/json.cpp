@@ -205,7 +205,7 @@ struct Meaning {
   const FieldDescriptor* field = nullptr;  // null: an attribute
 };
 
-// By folded key.
+// Meanings by folded key.
 std::map<std::string, Meaning, std::less<>> all_meanings() {
   std::map<std::string, Meaning, std::less<>> meanings;
   const auto& node = *chakra::Node::descriptor();
@@ -313,7 +313,8 @@ void check_depth(int depth, Event event, JsonText& text) {
 }
 
 [[noreturn]] void refuse_chrome_trace(JsonText& text) {
-  text.fail(text.start_of(text.token(true)), "this is a Chrome or Kineto trace (\"traceEvents\"), expected a Chakra trace",
+  text.fail(text.start_of(text.token(true)),
+            "this is a Chrome or Kineto trace (\"traceEvents\"), expected a Chakra trace",
             "make Chakra traces of it: `orrery workload import PROFILE... -o DIR`; or link it with its PyTorch "
             "execution trace (chakra_trace_link) and convert that (chakra_converter PyTorch)");
 }
@@ -385,8 +386,8 @@ class JsonReader {
     }
     node_start_ = text_.offset() - 1;
     if (event != Event::object_start)
-      text_.fail(event == Event::value ? text_.start_of(text_.token(value.is_string())) : node_start_, "a node is not a JSON object",
-                 kExpectedNode);
+      text_.fail(event == Event::value ? text_.start_of(text_.token(value.is_string())) : node_start_,
+                 "a node is not a JSON object", kExpectedNode);
     keys_.assign(1, {});
     return true;
   }

@@ -50,7 +50,7 @@ class NodeBytes {
   NodeView view_;
 };
 
-// As integer_of() and kind_of() of a message (workload/chakra/attributes.h).
+// Value as integer_of() and kind_of() of a message have it (workload/chakra/attributes.h).
 std::optional<std::int64_t> integer_of(const AttributeView& attribute);
 std::string_view kind_of(const AttributeView& attribute);
 // The value as a double; nothing where it is no number.

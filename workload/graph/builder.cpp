@@ -15,27 +15,18 @@
 namespace orrery::workload {
 namespace {
 
-// A column of one field; empty when every node has the default.
-template <class Value, class Field>
-std::vector<Value> column_of(std::span<const GraphNode> nodes, Field field) {
-  std::vector<Value> column;
-  if (std::ranges::all_of(nodes, [&](const GraphNode& node) { return field(node) == Value{}; })) return column;
-  column.reserve(nodes.size());
-  for (const GraphNode& node : nodes) column.push_back(field(node));
-  return column;
-}
+// A number by which it is decided whether most nodes of a graph are different.
+constexpr std::size_t kFew = 4096;
 
-// Sorts by `before`, then by `after`. Mostly they come by `after`, so that those of one node need no sorting.
-void sort_edges(std::size_t nodes, std::vector<Edge>& edges) {
-  if (std::ranges::is_sorted(edges)) return;
-  std::vector<std::uint32_t> place(nodes + 1, 0);
-  for (const Edge& edge : edges) ++place[index_of(edge.before) + 1];
-  for (std::size_t node = 0; node < nodes; ++node) place[node + 1] += place[node];
-  std::vector<Edge> sorted(edges.size());
-  for (const Edge& edge : edges) sorted[place[index_of(edge.before)]++] = edge;
-  edges.swap(sorted);
-  if (std::ranges::is_sorted(edges)) return;
-  std::ranges::sort(edges);
+// A column of one field; empty when every node has the default.
+template <class Field>
+std::vector<std::uint32_t> column_of(std::span<const GraphNode> patterns, std::span<const std::uint32_t> pattern_of,
+                                     Field field) {
+  std::vector<std::uint32_t> column;
+  if (std::ranges::all_of(patterns, [&](const GraphNode& node) { return field(node) == 0; })) return column;
+  column.reserve(pattern_of.size());
+  for (const std::uint32_t pattern : pattern_of) column.push_back(field(patterns[pattern]));
+  return column;
 }
 
 // True if every node waits for nodes before it only: then their own order is a topological one.
@@ -60,26 +51,55 @@ SuccessorLists::SuccessorLists(std::size_t nodes, std::span<const Edge> edges)
 }
 
 void GraphBuilder::reserve(std::size_t nodes, std::size_t edges) {
-  nodes_.reserve(nodes);
+  pattern_of_.reserve(nodes);
   edges_.reserve(edges);
 }
 
-NodeId GraphBuilder::add(const GraphNode& node, std::uint32_t source) {
-  check(node);
-  if (source != 0) sources_.resize(nodes_.size());
-  nodes_.push_back(node);
-  if (source != 0) sources_.push_back(source);
-  return NodeId(static_cast<std::uint32_t>(nodes_.size() - 1));
+std::size_t GraphBuilder::HashOfNode::operator()(const GraphNode& node) const {
+  const auto number = [](const auto& amount) { return static_cast<std::uint64_t>(amount.count()); };
+  return hash_of({static_cast<std::uint64_t>(node.kind) | static_cast<std::uint64_t>(node.collective) << 8 |
+                      std::uint64_t{node.host.synchronises} << 16 | std::uint64_t{node.slot} << 32,
+                  number(node.duration.value_or(Duration::zero())), number(node.flops), number(node.bytes),
+                  number(node.host.launches), number(node.host.span)});
 }
 
+std::uint32_t GraphBuilder::add_pattern(const GraphNode& node, bool is_apart) {
+  check(node);
+  patterns_.push_back(node);
+  is_apart_.push_back(is_apart);
+  return static_cast<std::uint32_t>(patterns_.size() - 1);
+}
+
+NodeId GraphBuilder::append(std::uint32_t pattern) {
+  ORRERY_ASSERT(size() < UINT32_MAX);
+  pattern_of_.push_back(pattern);
+  return NodeId(static_cast<std::uint32_t>(size() - 1));
+}
+
+// Nodes of traces are hardly ever equal: where most are new, none is looked for.
+NodeId GraphBuilder::add(const GraphNode& node) {
+  if (patterns_by_node_.size() > kFew && patterns_by_node_.size() * 2 > size()) return append(add_pattern(node, false));
+  const auto known = patterns_by_node_.find(node);
+  if (known != patterns_by_node_.end()) return append(known->second);
+  const std::uint32_t pattern = add_pattern(node, false);
+  patterns_by_node_.emplace(node, pattern);
+  return append(pattern);
+}
+
+NodeId GraphBuilder::add_apart(const GraphNode& node) {
+  has_apart_ = true;
+  return append(add_pattern(node, true));
+}
+
+NodeId GraphBuilder::add_like(NodeId earlier) { return append(pattern_of_[index_of(earlier)]); }
+
 std::uint32_t GraphBuilder::add_stretch(Stretch stretch) {
-  ORRERY_ASSERT(index_of(stretch.first) + stretch.count <= nodes_.size() && !stretch.tail.empty());
+  ORRERY_ASSERT(index_of(stretch.first) + stretch.count <= size() && !stretch.tail.empty());
   stretches_.push_back(std::move(stretch));
   return static_cast<std::uint32_t>(stretches_.size() - 1);
 }
 
 void GraphBuilder::check(const GraphNode& node) const {
-  ORRERY_ASSERT(nodes_.size() < UINT32_MAX);
   ORRERY_ASSERT(node.flops >= Flops() && node.bytes >= Bytes());
   ORRERY_ASSERT(!node.duration || *node.duration > Duration::zero());
   ORRERY_ASSERT(node.host.launches >= Duration::zero() && node.host.span >= Duration::zero());
@@ -95,7 +115,7 @@ ExecutionGraph GraphBuilder::build() && {
   store_columns(*form);
   store_edges(*form);
   form->order = canonical_order(form->successor_offsets, form->successors, form->predecessor_counts);
-  ORRERY_ASSERT(form->order.size() == nodes_.size());
+  ORRERY_ASSERT(form->order.size() == size());
   store_communication(*form);
   store_repetitions(*form);
   store_synchronisations(*form);
@@ -107,8 +127,8 @@ ExecutionGraph GraphBuilder::build() && {
   graph.form_ = std::move(form);
   graph.numbering_ = std::make_shared<const ExecutionGraph::Numbering>(number_amounts());
   auto amounts = std::make_shared<ExecutionGraph::Amounts>();
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i)
-    ExecutionGraph::store_amounts(*amounts, graph.amount_number(NodeId(i)), graph.amount_numbers(), nodes_[i]);
+  for (std::uint32_t number = 0; number < graph.amount_numbers(); ++number)
+    ExecutionGraph::store_amounts(*amounts, number, graph.amount_numbers(), node(index_of(graph.first_node(number))));
   graph.derive_host(*amounts, nullptr);
   graph.hash_ = hash_of({graph.form_hash_, graph.content_hash_of(*amounts)});
   graph.amounts_ = std::move(amounts);
@@ -116,35 +136,52 @@ ExecutionGraph GraphBuilder::build() && {
 }
 
 void GraphBuilder::store_columns(Form& form) const {
-  form.kinds.reserve(nodes_.size());
-  for (const GraphNode& node : nodes_) {
-    form.kinds.push_back(node.kind);
-    form.stream_count = std::max(form.stream_count, node.stream + 1);
-  }
-  form.priorities = column_of<std::uint32_t>(nodes_, [](const GraphNode& n) { return n.priority; });
-  form.streams = column_of<std::uint32_t>(nodes_, [](const GraphNode& n) { return n.stream; });
+  form.kinds.reserve(size());
+  for (const std::uint32_t pattern : pattern_of_) form.kinds.push_back(patterns_[pattern].kind);
+  for (const GraphNode& pattern : patterns_) form.stream_count = std::max(form.stream_count, pattern.stream + 1);
+  form.priorities = column_of(patterns_, pattern_of_, [](const GraphNode& n) { return n.priority; });
+  form.streams = column_of(patterns_, pattern_of_, [](const GraphNode& n) { return n.stream; });
 }
 
-void GraphBuilder::store_edges(Form& form) {
+// Mostly edges come in the order of `after`, so that those of one node need no sorting.
+void GraphBuilder::store_edges(Form& form) const {
   ORRERY_ASSERT(edges_.size() < UINT32_MAX);
+  std::vector<std::uint32_t> place(size() + 1, 0);
+  bool is_in_order = true;
+  NodeId latest{};
   for (const Edge& edge : edges_) {
-    ORRERY_ASSERT(edge.before != edge.after);
-    ORRERY_ASSERT(index_of(edge.before) < nodes_.size() && index_of(edge.after) < nodes_.size());
+    ORRERY_ASSERT(edge.before != edge.after && index_of(edge.before) < size() && index_of(edge.after) < size());
+    ++place[index_of(edge.before) + 1];
+    is_in_order = is_in_order && latest <= edge.after;
+    latest = edge.after;
   }
-  sort_edges(nodes_.size(), edges_);
-  edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
-  SuccessorLists lists(nodes_.size(), edges_);
-  form.successor_offsets = std::move(lists.offsets);
-  form.successors = std::move(lists.successors);
-  form.predecessor_counts = std::move(lists.predecessor_counts);
+  for (std::size_t node = 0; node < size(); ++node) place[node + 1] += place[node];
+  std::vector<NodeId> sorted(edges_.size());
+  for (const Edge& edge : edges_) sorted[place[index_of(edge.before)]++] = edge.after;
+  // The place of a node is now behind its edges.
+  form.predecessor_counts.assign(size(), 0);
+  form.successor_offsets.reserve(size() + 1);
+  form.successors.reserve(sorted.size());
+  std::uint32_t begin = 0;
+  for (std::size_t node = 0; node < size(); begin = place[node++]) {
+    const std::uint32_t first = static_cast<std::uint32_t>(form.successors.size());
+    form.successor_offsets.push_back(first);
+    if (!is_in_order) std::sort(sorted.begin() + begin, sorted.begin() + place[node]);
+    for (std::uint32_t edge = begin; edge < place[node]; ++edge) {
+      if (form.successors.size() > first && form.successors.back() == sorted[edge]) continue;
+      form.successors.push_back(sorted[edge]);
+      ++form.predecessor_counts[index_of(sorted[edge])];
+    }
+  }
+  form.successor_offsets.push_back(static_cast<std::uint32_t>(form.successors.size()));
 }
 
 void GraphBuilder::store_communication(Form& form) const {
   std::uint32_t communicators = 0;
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    const GraphNode& node = nodes_[i];
-    if (!is_communication(node.kind)) continue;
-    if (form.ordinals.empty()) form.ordinals.assign(nodes_.size(), 0);
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    if (!is_communication(form.kinds[i])) continue;
+    const GraphNode& node = this->node(i);
+    if (form.ordinals.empty()) form.ordinals.assign(size(), 0);
     if (node.kind == NodeKind::kCollective) {
       form.ordinals[i] = static_cast<std::uint32_t>(form.collective_nodes.size());
       form.collective_nodes.push_back(NodeId(i));
@@ -186,14 +223,16 @@ void GraphBuilder::count_calls(Form& form, std::uint32_t communicators) const {
 void GraphBuilder::check(const Form& form, const Stretch& stretch) const {
   std::vector<std::vector<NodeId>> before(stretch.count);
   std::vector<bool> waits_inside(stretch.count);
-  for (const Edge& edge : edges_) {
-    if (!stretch.holds(edge.after)) continue;
-    const std::uint32_t offset = index_of(edge.after) - index_of(stretch.first);
-    if (stretch.holds(edge.before))
-      waits_inside[offset] = true;
-    else
-      before[offset].push_back(edge.before);
-  }
+  for (std::uint32_t node = 0; node < size(); ++node)
+    for (std::uint32_t edge = form.successor_offsets[node]; edge < form.successor_offsets[node + 1]; ++edge) {
+      const NodeId after = form.successors[edge];
+      if (!stretch.holds(after)) continue;
+      const std::uint32_t offset = index_of(after) - index_of(stretch.first);
+      if (stretch.holds(NodeId(node)))
+        waits_inside[offset] = true;
+      else
+        before[offset].push_back(NodeId(node));
+    }
   const std::vector<NodeId>* first = nullptr;
   for (std::uint32_t offset = 0; offset < stretch.count; ++offset) {
     const NodeKind kind = form.kinds[index_of(stretch.first) + offset];
@@ -209,9 +248,11 @@ void GraphBuilder::store_repetitions(Form& form) {
   if (stretches_.empty()) return;
   for (const Stretch& stretch : stretches_) check(form, stretch);
   std::uint32_t number = 0;
-  for (const GraphNode& node : nodes_) {
+  form.numbers.reserve(size());
+  form.repetitions.reserve(size());
+  for (const std::uint32_t pattern : pattern_of_) {
     form.numbers.push_back(number);
-    const auto& repetition = node.repetition;
+    const auto& repetition = patterns_[pattern].repetition;
     form.repetitions.push_back(repetition ? 1 + 2 * repetition->stretch + (repetition->is_rest ? 1 : 0) : 0);
     const bool is_stretch = repetition && !repetition->is_rest;
     number += is_stretch ? stretches_[repetition->stretch].count : repetition ? 0 : 1;
@@ -219,31 +260,35 @@ void GraphBuilder::store_repetitions(Form& form) {
   form.stretches = std::move(stretches_);
 }
 
-// Where the host takes no time, nothing waits for it.
+// Stores nothing if the host takes no time, since nothing waits for it then.
 void GraphBuilder::store_synchronisations(Form& form) const {
   const auto has_launches = [](const GraphNode& node) { return node.host.launches > Duration::zero(); };
-  if (std::ranges::none_of(nodes_, has_launches)) return;
-  const auto synchronises = [&](const GraphNode& node) {
-    if (!node.repetition || node.repetition->is_rest) return node.host.synchronises;
-    const Stretch& stretch = form.stretches[node.repetition->stretch];
-    return std::ranges::any_of(std::span(nodes_).subspan(index_of(stretch.first), stretch.count),
-                               [](const GraphNode& one) { return one.host.synchronises; });
-  };
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    form.is_synchronisation.push_back(nodes_[i].host.synchronises);
-    if (synchronises(nodes_[i])) form.synchronisations.push_back(NodeId(i));
+  if (std::ranges::none_of(patterns_, has_launches)) return;
+  std::vector<bool> is_in_stretch;  // by stretch: one of its nodes synchronises
+  for (const Stretch& stretch : form.stretches)
+    is_in_stretch.push_back(
+        std::ranges::any_of(std::span(pattern_of_).subspan(index_of(stretch.first), stretch.count),
+                            [&](std::uint32_t pattern) { return patterns_[pattern].host.synchronises; }));
+  std::vector<char> synchronises;  // by pattern
+  for (const GraphNode& pattern : patterns_) {
+    const bool repeats = pattern.repetition && !pattern.repetition->is_rest;
+    synchronises.push_back(repeats ? is_in_stretch[pattern.repetition->stretch] : pattern.host.synchronises);
+  }
+  form.is_synchronisation.resize(size());
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    if (node(i).host.synchronises) form.is_synchronisation[i] = true;
+    if (synchronises[pattern_of_[i]] != 0) form.synchronisations.push_back(NodeId(i));
   }
 }
 
 namespace {
 
 // Key of an amount number.
-using SourcedAmounts = std::array<std::uint64_t, 8>;
+using NodeAmounts = std::array<std::uint64_t, 7>;
 
-SourcedAmounts sourced_amounts(const GraphNode& node, std::uint32_t source) {
+NodeAmounts amounts_of(const GraphNode& node) {
   const auto number = [](const auto& amount) { return static_cast<std::uint64_t>(amount.count()); };
-  return {source,
-          static_cast<std::uint64_t>(node.kind),
+  return {static_cast<std::uint64_t>(node.kind),
           number(node.duration.value_or(Duration::zero())),
           number(node.flops),
           number(node.bytes),
@@ -253,7 +298,7 @@ SourcedAmounts sourced_amounts(const GraphNode& node, std::uint32_t source) {
 }
 
 struct HashOfAmounts {
-  std::size_t operator()(const SourcedAmounts& amounts) const {
+  std::size_t operator()(const NodeAmounts& amounts) const {
     std::uint64_t hash = 0;
     for (const std::uint64_t amount : amounts) hash = mixed(hash ^ amount);
     return hash;
@@ -262,33 +307,36 @@ struct HashOfAmounts {
 
 }  // namespace
 
-// Measured durations hardly ever come twice: where most amounts are new and nothing is said of their sources, every
-// node has a number of its own.
+// Measured durations hardly ever come twice: where most amounts are new and no node is apart, every node has a number
+// of its own.
 ExecutionGraph::Numbering GraphBuilder::number_amounts() const {
-  constexpr std::size_t kFew = 4096;
+  constexpr std::uint32_t kNone = UINT32_MAX;
   ExecutionGraph::Numbering numbering;
-  std::unordered_map<SourcedAmounts, std::uint32_t, HashOfAmounts> known;
-  numbering.of.reserve(nodes_.size());
-  // Gives up when more than half are new: of all nodes, or of those so far once they are many.
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    const auto count = static_cast<std::uint32_t>(known.size());
-    const std::uint32_t source = i < sources_.size() ? sources_[i] : 0;
-    const std::uint32_t number = known.try_emplace(sourced_amounts(nodes_[i], source), count).first->second;
-    numbering.of.push_back(number);
-    if (number == count) {
-      numbering.first_nodes.push_back(NodeId(i));
-      numbering.uses.push_back(0);
-      numbering.weights.push_back(0);
+  std::unordered_map<NodeAmounts, std::uint32_t, HashOfAmounts> known;
+  std::vector<std::uint32_t> number_of(patterns_.size(), kNone);
+  numbering.of.reserve(size());
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    std::uint32_t& number = number_of[pattern_of_[i]];
+    if (number == kNone) {
+      const std::uint32_t next = numbering.count;
+      number = is_apart_[pattern_of_[i]] != 0 ? next : known.try_emplace(amounts_of(node(i)), next).first->second;
+      if (number == next) {
+        numbering.first_nodes.push_back(NodeId(i));
+        numbering.uses.push_back(0);
+        numbering.weights.push_back(0);
+        ++numbering.count;
+      }
     }
+    numbering.of.push_back(number);
     ++numbering.uses[number];
     numbering.weights[number] += mixed(i);
-    if (sources_.empty() && known.size() * 2 > (known.size() < kFew ? nodes_.size() : i)) {
+    // Gives up when more than half are new: of all nodes, or of those so far once they are many.
+    if (!has_apart_ && numbering.count * std::size_t{2} > (numbering.count < kFew ? size() : i)) {
       numbering = {};
-      numbering.count = static_cast<std::uint32_t>(nodes_.size());
+      numbering.count = static_cast<std::uint32_t>(size());
       return numbering;
     }
   }
-  numbering.count = static_cast<std::uint32_t>(known.size());
   return numbering;
 }
 

@@ -2,8 +2,10 @@
 // Makes an ExecutionGraph out of nodes and edges. Both the trace loader and the job generator build through this.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -38,9 +40,13 @@ struct SuccessorLists {
 class GraphBuilder {
  public:
   void reserve(std::size_t nodes, std::size_t edges);
-  // Nodes get the NodeIds 0, 1, ... in the order of these calls. Those of different sources have different amount
-  // numbers (ExecutionGraph::amount_number), even if their amounts are equal.
-  NodeId add(const GraphNode& node, std::uint32_t source = 0);
+  // Nodes get the NodeIds 0, 1, ... in the order of these calls. Those with equal amounts may have one amount number
+  // (ExecutionGraph::amount_number).
+  NodeId add(const GraphNode& node);
+  // The same, but the node has an amount number of its own, shared by those that are added like it only.
+  NodeId add_apart(const GraphNode& node);
+  // Adds a node that is equal to an earlier one but for its edges, with the same amount number.
+  NodeId add_like(NodeId earlier);
   // Both nodes may still be to come. A repeated edge counts once; an edge from a node to itself is a bug.
   void depend(NodeId after, NodeId before) { edges_.push_back({before, after}); }
   // Adds a stretch for GraphNode::repetition to refer to; stretches get the numbers 0, 1, ... A stretch is added before
@@ -54,11 +60,19 @@ class GraphBuilder {
   ExecutionGraph build() &&;
 
  private:
-  void check(const GraphNode& node) const;
   using Form = ExecutionGraph::Form;
+  struct HashOfNode {
+    std::size_t operator()(const GraphNode& node) const;
+  };
+
+  void check(const GraphNode& node) const;
+  NodeId append(std::uint32_t pattern);
+  std::uint32_t add_pattern(const GraphNode& node, bool is_apart);
+  const GraphNode& node(std::uint32_t number) const { return patterns_[pattern_of_[number]]; }
+  std::size_t size() const { return pattern_of_.size(); }
 
   void check(const Form& form, const Stretch& stretch) const;
-  void store_edges(Form& form);
+  void store_edges(Form& form) const;
   void store_columns(Form& form) const;
   void store_communication(Form& form) const;
   void count_calls(Form& form, std::uint32_t communicators) const;
@@ -66,8 +80,12 @@ class GraphBuilder {
   void store_synchronisations(Form& form) const;
   ExecutionGraph::Numbering number_amounts() const;
 
-  std::vector<GraphNode> nodes_;
-  std::vector<std::uint32_t> sources_;  // by node; of those at the end that are not here, 0
+  // Programs have few different nodes, and each of them many times: nodes are kept as the numbers of their patterns.
+  std::vector<GraphNode> patterns_;
+  std::vector<char> is_apart_;  // by pattern
+  bool has_apart_ = false;
+  std::vector<std::uint32_t> pattern_of_;                                      // by node
+  std::unordered_map<GraphNode, std::uint32_t, HashOfNode> patterns_by_node_;  // those that are not apart
   std::vector<Edge> edges_;
   std::vector<std::uint32_t> slots_by_node_;
   std::vector<Stretch> stretches_;

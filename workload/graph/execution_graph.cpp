@@ -122,17 +122,29 @@ ExecutionGraph ExecutionGraph::with_amounts(std::span<const ChangedNode> changed
   return graph;
 }
 
-// Time that the host is busy since its last synchronisation, once it has gone on behind the node.
-Duration ExecutionGraph::host_after(const Amounts& amounts, NodeId node, Duration before) const {
-  const std::optional<Repetition> repeated = repetition(node);
-  if (!repeated)
-    return form_->is_synchronisation[index_of(node)] ? Duration::zero()
-                                                     : saturating_add(before, value_of(amounts.host_launches, node));
-  if (repeated->is_rest) return before;
-  const Stretch& stretch = form_->stretches[repeated->stretch];
-  for (std::uint32_t offset = 0; offset < stretch.count; ++offset)
-    before = host_after(amounts, NodeId(index_of(stretch.first) + offset), before);
-  return before;
+// Effect of launching one thing behind another.
+ExecutionGraph::HostEffect ExecutionGraph::HostEffect::then(const HostEffect& next) const {
+  return next.synchronises ? next : HostEffect{synchronises, next.after(busy)};
+}
+
+ExecutionGraph::HostEffect ExecutionGraph::host_effect(const Amounts& amounts, NodeId node,
+                                                       std::span<const HostEffect> of_stretches) const {
+  if (const std::optional<Repetition> repeated = repetition(node))
+    return repeated->is_rest ? HostEffect{} : of_stretches[repeated->stretch];
+  if (form_->is_synchronisation[index_of(node)]) return {true, {}};
+  return {false, value_of(amounts.host_launches, node)};
+}
+
+// Effects by stretch; each repeats those before it only.
+std::vector<ExecutionGraph::HostEffect> ExecutionGraph::host_effects_of_stretches(const Amounts& amounts) const {
+  std::vector<HostEffect> effects;
+  for (const Stretch& stretch : form_->stretches) {
+    HostEffect effect;
+    for (std::uint32_t offset = 0; offset < stretch.count; ++offset)
+      effect = effect.then(host_effect(amounts, NodeId(index_of(stretch.first) + offset), effects));
+    effects.push_back(effect);
+  }
+  return effects;
 }
 
 // Fills in what follows for the host. `alike`: amounts of the same form, of which it is taken where it is the same; may
@@ -149,10 +161,11 @@ void ExecutionGraph::derive_host(Amounts& amounts, const Amounts* alike) const {
   } else {
     auto times = std::make_shared<std::vector<Duration>>();
     times->reserve(size());
+    const std::vector<HostEffect> of_stretches = host_effects_of_stretches(amounts);
     Duration before{};
     for (std::uint32_t i = 0; i < size(); ++i) {
       times->push_back(before);
-      before = host_after(amounts, NodeId(i), before);
+      before = host_effect(amounts, NodeId(i), of_stretches).after(before);
     }
     amounts.host_before = std::move(times);
   }
@@ -186,7 +199,7 @@ std::uint64_t ExecutionGraph::content_hash_of(const Amounts& amounts) const {
   return sum;
 }
 
-// What is derived from a form's content is equal, but for whether the host takes time.
+// Forms of equal content have equal derived data, but for whether the host takes time.
 bool ExecutionGraph::share_form(const ExecutionGraph& other) {
   if (form_ == other.form_) return true;
   const bool is_same = form_hash_ == other.form_hash_ && form_->content() == other.form_->content() &&

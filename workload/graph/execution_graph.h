@@ -280,7 +280,7 @@ class ExecutionGraph {
     std::vector<NodeId> first_nodes;     // by number
     std::vector<std::uint64_t> weights;  // by number: see content_hash_of()
   };
-  // By amount number; a column is empty if all are zero.
+  // Columns by amount number; one is empty if all are zero.
   struct Amounts {
     auto content() const { return std::tie(durations, flops, bytes, host_launches, host_spans, processor_bounds); }
 
@@ -290,7 +290,7 @@ class ExecutionGraph {
     std::vector<Duration> host_launches;
     std::vector<Duration> host_spans;
     std::vector<std::uint32_t> processor_bounds;  // 0: not known; else 1 more than the share
-    // What follows for the host; null: it takes no time.
+    // Consequences of the amounts for the host; null: it takes no time.
     std::shared_ptr<const std::vector<Duration>> host_before{};  // by node
     Duration host_ahead{};
     std::uint32_t initial_synchronisations = 0;  // before the first computation
@@ -302,7 +302,16 @@ class ExecutionGraph {
   }
   static void store_amounts(Amounts& amounts, std::uint32_t number, std::uint32_t numbers, const GraphNode& node);
   void derive_host(Amounts& amounts, const Amounts* alike) const;
-  Duration host_after(const Amounts& amounts, NodeId node, Duration before) const;
+  // Change of the time that the host is busy since its last synchronisation, by what it launches.
+  struct HostEffect {
+    bool synchronises = false;
+    Duration busy{};  // more; or since the last synchronisation, if there is one
+
+    Duration after(Duration before) const { return synchronises ? busy : saturating_add(before, busy); }
+    HostEffect then(const HostEffect& next) const;
+  };
+  HostEffect host_effect(const Amounts& amounts, NodeId node, std::span<const HostEffect> of_stretches) const;
+  std::vector<HostEffect> host_effects_of_stretches(const Amounts& amounts) const;
   std::uint64_t content_hash_of(const Amounts& amounts) const;
 
   std::shared_ptr<const Form> form_ = std::make_shared<const Form>();

@@ -25,8 +25,8 @@ namespace orrery::workload {
 struct Communicator {
   std::string name;  // as the groups file has it; "world" for GroupId 0; of several jobs "a.world"
   Members members;   // in the order of the groups file, each once
-  // By dimension of the fabric, whether its calls run over it; not over those that are left out. None: over all. Along
-  // the others the members are groups of their own (system/plans/involved_dimensions.h).
+  // Dimensions of the fabric, true of those that the calls run over; they do not run over those left out. None: over
+  // all. Along the others the members are groups of their own (system/plans/involved_dimensions.h).
   std::optional<std::vector<bool>> involved{};
   std::string source{};    // where the list of members stands, "groups.json:3"; may be empty
   bool is_defined = true;  // false: nothing lists the members, they are the ranks that call (of inspected traces only)

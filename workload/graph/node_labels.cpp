@@ -2,6 +2,7 @@
 #include "workload/graph/node_labels.h"
 
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,26 +18,48 @@ NodeLabels::NodeLabels(std::span<const NodeLabel> labels) {
   for (const NodeLabel& label : labels) {
     ids_.push_back(label.trace_id);
     const auto [entry, is_new] = known.try_emplace(label.name, static_cast<std::uint32_t>(name_ends_.size()));
-    if (is_new) {
-      text_ += label.name;
-      name_ends_.push_back(text_.size());
-    }
+    if (is_new) add_text(label.name);
     names_.push_back(entry->second);
   }
+  finish();
+}
+
+// Texts that are no node's are left out, and the others are in the order in which nodes first have them.
+NodeLabels::NodeLabels(std::vector<std::uint64_t> ids, std::vector<std::uint32_t> names,
+                       std::span<const std::string_view> texts)
+    : ids_(std::move(ids)), names_(std::move(names)) {
+  constexpr std::uint32_t kNone = UINT32_MAX;
+  std::vector<std::uint32_t> number_of(texts.size(), kNone);
+  for (std::uint32_t& name : names_) {
+    std::uint32_t& number = number_of[name];
+    if (number == kNone) {
+      number = static_cast<std::uint32_t>(name_ends_.size());
+      add_text(texts[name]);
+    }
+    name = number;
+  }
+  finish();
+}
+
+void NodeLabels::add_text(std::string_view text) {
+  text_ += text;
+  name_ends_.push_back(text_.size());
+}
+
+// Leaves out ids that follow one another.
+void NodeLabels::finish() {
   text_.shrink_to_fit();
   name_ends_.shrink_to_fit();
-
+  if (!ids_.empty()) first_id_ = ids_.front();
+  bool is_line = true;
+  for (std::size_t i = 0; i < ids_.size() && is_line; ++i) is_line = ids_[i] == first_id_ + i;
+  if (is_line) ids_ = {};
   ContentDigest digest;
+  digest.add(first_id_);
   digest.add_column(ids_);
   digest.add_column(names_);
   digest.add_text(text_);
   hash_ = digest.value();
-
-  if (ids_.empty()) return;
-  first_id_ = ids_.front();
-  for (std::size_t i = 0; i < ids_.size(); ++i)
-    if (ids_[i] != first_id_ + i) return;
-  ids_ = {};
 }
 
 std::string_view NodeLabels::name(NodeId node) const {

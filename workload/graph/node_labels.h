@@ -22,8 +22,11 @@ struct NodeLabel {
 class NodeLabels {
  public:
   NodeLabels() = default;
-  // By NodeId. Equal names are stored once.
+  // Takes labels by NodeId. Equal names are stored once.
   explicit NodeLabels(std::span<const NodeLabel> labels);
+  // By NodeId: `ids`, empty where they are the numbers of the nodes; and `names`, as numbers of `texts`, which are
+  // different from one another.
+  NodeLabels(std::vector<std::uint64_t> ids, std::vector<std::uint32_t> names, std::span<const std::string_view> texts);
 
   std::size_t size() const { return names_.size(); }
   std::uint64_t trace_id(NodeId node) const { return ids_.empty() ? first_id_ + index_of(node) : ids_[index_of(node)]; }
@@ -36,6 +39,9 @@ class NodeLabels {
   std::size_t memory_bytes() const;
 
  private:
+  void add_text(std::string_view text);
+  void finish();
+
   std::uint64_t first_id_ = 0;
   std::vector<std::uint64_t> ids_;        // empty: they follow one another
   std::vector<std::uint32_t> names_;      // per node: which of the distinct names

@@ -17,7 +17,7 @@ inline constexpr std::array<WorkloadFormat, 4> kAllWorkloadFormats = {
 std::string_view name_of(WorkloadFormat format);  // "astra-text", "simai", "goal", "kineto"
 std::optional<WorkloadFormat> workload_format_named(std::string_view name);
 
-// By the beginning of a file: JSON or gzip is Kineto's, `num_ranks` GOAL's, a header with SimAI's words SimAI's,
+// Format by the beginning of a file: JSON or gzip is Kineto's, `num_ranks` GOAL's, a header with SimAI's words SimAI's,
 // another word of ASTRA-sim's parallelism its own. Nothing if none fits.
 std::optional<WorkloadFormat> workload_format_of(std::string_view beginning);
 

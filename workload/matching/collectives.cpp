@@ -129,7 +129,7 @@ class Callers {
     return positions;
   }
 
-  // By call; empty where all are the first member, as without roots.
+  // Roots by call; empty where all are the first member, as without roots.
   static std::vector<std::uint32_t> roots_of(const RankDetails& details, const CallerKind& caller,
                                              const Positions& positions) {
     std::vector<std::uint32_t> roots;
@@ -398,8 +398,11 @@ CallLists match_collectives(const Job& job, DisagreementReport& report) {
       Agreement agreement = CallMatcher(callers, known->first).match();
       matched = {lists.intern(std::move(agreement.list)), agreement.disagreed};
     }
-    if (matched.disagreed)
-      report.add(Disagreement(job, GroupId(group), callers, known->first).text(*matched.disagreed));
+    if (matched.disagreed) {
+      const Kinds& kinds = known->first;
+      report.add(GroupId(group),
+                 [&] { return Disagreement(job, GroupId(group), callers, kinds).text(*matched.disagreed); });
+    }
     result.list_of.push_back(matched.list);
   }
   for (CallList& list : lists.take()) result.lists.push_back(std::move(list.calls));

@@ -8,18 +8,39 @@
 
 #include "workload/graph/job.h"
 #include "workload/matching/matching.h"
+#include "workload/matching/mending.h"
+#include "workload/matching/screen_lines.h"
 
 namespace orrery::workload {
 
 // Collects one entry per communicator or pair of ranks, in the order in which they are found.
 class DisagreementReport {
  public:
-  void add(std::string entry) { entries_.push_back(std::move(entry)); }
+  // `text` gives the entry; it is asked for the first entries alone. `what`: the communicator or route.
+  template <class Text>
+  void add(GroupId what, const Text& text) {
+    groups_.push_back(what);
+    add(text);
+  }
+  template <class Text>
+  void add(Route what, const Text& text) {
+    if (routes_.empty() || routes_.back() != what) routes_.push_back(what);
+    add(text);
+  }
   bool empty() const { return entries_.empty(); }
-  // The entries under a heading; beyond the first twenty the rest is counted.
-  std::string text() const;
+  // One screen: the entries under a heading, as far as there is room beside what would mend the job.
+  std::string text(const Job& job) const;
 
  private:
+  static constexpr std::size_t kMost = kReportLines;  // entries have a line at least
+
+  template <class Text>
+  void add(const Text& text) {
+    entries_.push_back(entries_.size() < kMost ? text() : std::string());
+  }
+
+  std::vector<GroupId> groups_;
+  std::vector<Route> routes_;
   std::vector<std::string> entries_;
 };
 

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +15,8 @@
 #include "core/error.h"
 #include "workload/graph/builder.h"
 #include "workload/matching/disagreement.h"
+#include "workload/matching/mending.h"
+#include "workload/matching/screen_lines.h"
 
 namespace orrery::workload {
 namespace {
@@ -98,13 +103,40 @@ class CallIdentity {
   std::vector<std::vector<Caller>> callers_;  // by GroupId
 };
 
+// The entry's lines, each no longer than a screen is wide.
+std::string entry_lines(std::string_view entry) {
+  std::string lines;
+  while (!entry.empty()) {
+    const std::size_t end = std::min(entry.find('\n'), entry.size());
+    const std::string_view line = entry.substr(0, end);
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    lines += report_lines(line.substr(indent), indent);
+    entry.remove_prefix(std::min(end + 1, entry.size()));
+  }
+  return lines;
+}
+
 }  // namespace
 
-std::string DisagreementReport::text() const {
-  constexpr std::size_t kShown = 20;
-  std::string text = "the ranks disagree about their communication, so the job could never finish:";
-  for (std::size_t i = 0; i < entries_.size() && i < kShown; ++i) text += "\n" + entries_[i];
-  if (entries_.size() > kShown) text += fmt::format("\n... and {} more", entries_.size() - kShown);
+std::string DisagreementReport::text(const Job& job) const {
+  const std::vector<std::string> lines = to_lines(job, mend_disagreement(job, groups_, routes_));
+  std::string mending;
+  if (!lines.empty()) {
+    constexpr std::size_t kMending = 9;
+    mending = report_lines(lines.front(), 0) + report_part(std::span(lines).subspan(1), 2, kMending, "ways");
+  }
+  std::string text = "the ranks disagree about their communication: the job could never finish\n";
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    std::string entry = i < kMost ? entry_lines(entries_[i]) : std::string();
+    const std::size_t lines_then = line_count(text) + line_count(entry) + line_count(mending);
+    if (i > 0 && (entry.empty() || lines_then + (i + 1 < entries_.size() ? 1 : 0) > kReportLines)) {
+      text += fmt::format("... and {} more\n", entries_.size() - i);
+      break;
+    }
+    text += entry;
+  }
+  text += mending;
+  text.pop_back();
   return text;
 }
 
@@ -120,8 +152,16 @@ Matching match(const Job& job) {
   DisagreementReport report;
   CallLists calls = match_collectives(job, report);
   EndLists ends = match_transfers(job, report);
-  if (!report.empty()) throw StuckError(report.text());
+  if (!report.empty()) throw StuckError(report.text(job));
   return {std::move(calls), std::move(ends)};
+}
+
+std::optional<Matching> try_match(const Job& job) {
+  DisagreementReport report;
+  CallLists calls = match_collectives(job, report);
+  EndLists ends = match_transfers(job, report);
+  if (!report.empty()) return std::nullopt;
+  return Matching(std::move(calls), std::move(ends));
 }
 
 void count_calls_by_id(Job& job) { CallIdentity(job).apply(); }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -91,7 +92,7 @@ class Matching {
   Matching(CallLists calls, EndLists ends) : calls_(std::move(calls)), ends_(std::move(ends)) {}
 
   std::uint32_t communicators() const { return static_cast<std::uint32_t>(calls_.list_of.size()); }
-  // By call index (ExecutionGraph::call_index).
+  // Calls of a group by call index (ExecutionGraph::call_index).
   std::span<const CollectiveCall> calls(GroupId group) const { return calls_.lists[call_list(group)]; }
   // Equal for two communicators exactly where their calls are equal; below call_lists().
   std::uint32_t call_list(GroupId group) const { return calls_.list_of[index_of(group)]; }
@@ -119,7 +120,11 @@ class Matching {
 // (all-to-all, gather, scatter).
 bool can_be_one(CollectiveKind kind, Bytes bytes, CollectiveKind other_kind, Bytes other_bytes);
 
-// Throws StuckError, naming the ranks, nodes and operations, when members disagree or somebody is waited for in vain.
+// Nothing when members disagree or somebody is waited for in vain.
+std::optional<Matching> try_match(const Job& job);
+
+// Throws StuckError, naming the ranks, nodes and operations, when members disagree or somebody is waited for in vain,
+// and the smallest edits that would mend it.
 Matching match(const Job& job);
 
 // Counts calls by node, in graphs of their own, where the members' canonical orders are not the same and their ids,

@@ -180,8 +180,10 @@ class Channel {
   void check(DisagreementReport& report) const {
     const std::size_t pairs = std::min(sends_.size(), receives_.size());
     for (std::size_t k = 0; k < pairs; ++k)
-      if (sends_[k].bytes != receives_[k].bytes) return report.add(describe_sizes(k));
-    if (sends_.size() != receives_.size()) report.add(describe_unmatched(pairs));
+      if (sends_[k].bytes != receives_[k].bytes)
+        return report.add(Route(source_, destination_), [&] { return describe_sizes(k); });
+    if (sends_.size() != receives_.size())
+      report.add(Route(source_, destination_), [&] { return describe_unmatched(pairs); });
   }
 
  private:

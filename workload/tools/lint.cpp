@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+
+#include <fmt/format.h>
 
 #include "core/files/read_file.h"
 #include "workload/graph/findings.h"
@@ -13,6 +16,26 @@ namespace {
 
 std::vector<Problem> problems_of(const Diagnostics& diagnostics) {
   return {diagnostics.problems().begin(), diagnostics.problems().end()};
+}
+
+// One warning for each communicator on which members bring different sizes to a call: a trace does not say how much is
+// for which peer, so what one sends cannot be compared with what the others receive.
+void warn_of_uneven_calls(const Job& job, const Matching& matching, const std::string& prefix,
+                          Diagnostics& diagnostics) {
+  for (std::uint32_t group = 0; group < matching.communicators(); ++group) {
+    const std::span<const CollectiveCall> calls = matching.calls(GroupId(group));
+    const auto is_uneven = [](const CollectiveCall& call) { return !call.bytes_of_member.empty(); };
+    const auto first = std::ranges::find_if(calls, is_uneven);
+    if (first == calls.end()) continue;
+    const auto [least, most] = std::ranges::minmax(first->bytes_of_member.span());
+    diagnostics.warning(
+        {prefix},
+        fmt::format(
+            "{} of {} calls on communicator \"{}\" are uneven: the members of call {}, {}, bring {} to {} bytes",
+            std::ranges::count_if(calls, is_uneven), calls.size(), printable(job.communicators[group].name, 40),
+            first - calls.begin() + 1, name_of(first->kind), least.count(), most.count()),
+        "sizes by peer are not in traces: each member's is taken to be cut evenly");
+  }
 }
 
 }  // namespace
@@ -57,6 +80,8 @@ LintReport lint_job(const ChakraSource& source, const LoadProgress& progress, co
   if (!knows_groups) return result;
   try {
     const Matching matching = match(*job);
+    warn_of_uneven_calls(*job, matching, source.prefix, diagnostics);
+    result.problems = problems_of(diagnostics);
     if (check) check(*job, matching);
   } catch (const StuckError& error) {
     result.disagreement = error.what();

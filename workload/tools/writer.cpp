@@ -71,7 +71,7 @@ void add_tag(chakra::Node& node, std::int64_t tag) {
     result.set_int64_val(tag);
 }
 
-// By NodeKind.
+// Types of nodes by NodeKind.
 constexpr std::array<chakra::NodeType, kNodeKindCount> kTypes = {
     chakra::COMP_NODE,      chakra::COMP_NODE,      chakra::COMP_NODE,      chakra::MEM_LOAD_NODE,
     chakra::MEM_STORE_NODE, chakra::COMM_COLL_NODE, chakra::COMM_SEND_NODE, chakra::COMM_RECV_NODE,
@@ -289,7 +289,8 @@ void make_directory(const std::filesystem::path& directory) {
     throw InputError({directory.string()}, "is a file, expected a directory");
 }
 
-// By their own names, which nobody but this program has to read; by numbers where names do not tell them apart.
+// Names communicators by their own names, which nobody but this program has to read; by numbers where names do not tell
+// them apart.
 CommunicatorNaming name_by_names(std::span<const Communicator> communicators) {
   CommunicatorNaming naming{{""}, std::vector<std::string>(communicators.size())};
   std::set<std::string> names = {""};

@@ -2,6 +2,8 @@
 #include "workload/traces/dependency_check.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -89,7 +91,7 @@ class Remainder {
 }  // namespace
 
 std::optional<NodeId> find_id(const NodeLabels& labels, std::uint64_t id) {
-  // By hand: clang 14, which builds the fuzzers, does not take libstdc++'s views.
+  // Searches by hand: clang 14, which builds the fuzzers, does not take libstdc++'s views.
   std::uint32_t low = 0;
   for (auto high = static_cast<std::uint32_t>(labels.size()); low < high;) {
     const std::uint32_t middle = low + (high - low) / 2;
@@ -176,11 +178,32 @@ void DependencyCheck::report(Dependencies chosen, TraceReader reader, Findings& 
   const std::vector<Edge> chosen_edges = edges(chosen);
   const std::vector<NodeId> order = reachable(chosen_edges);
   if (order.size() == labels_.size()) return;
-  const std::string cycle = describe_cycle(short_cycle(labels_.size(), chosen_edges, order), chosen_bits);
+  const std::vector<NodeId> nodes = short_cycle(labels_.size(), chosen_edges, order);
+  const std::string cycle = describe_cycle(nodes, chosen_bits);
   findings.error("the dependencies form a cycle",
                  fmt::format("{} ({} of {} nodes are unreachable because of cycles)", cycle,
                              labels_.size() - order.size(), labels_.size()),
-                 advice);
+                 advice.empty() ? mending(nodes, chosen_edges) : advice);
+}
+
+std::string DependencyCheck::mending(std::span<const NodeId> cycle, std::span<const Edge> edges) const {
+  constexpr std::size_t kTried = 16, kNamed = 3;
+  std::vector<Edge> tried;
+  for (std::size_t i = 0; i < cycle.size(); ++i) tried.push_back({cycle[i], cycle[(i + 1) % cycle.size()]});
+  // Ids mostly ascend with time: what waits for one much later is the likeliest to be wrong.
+  std::ranges::stable_sort(tried, std::greater(), [](const Edge& edge) {
+    return std::int64_t{index_of(edge.before)} - std::int64_t{index_of(edge.after)};
+  });
+  tried.resize(std::min(kTried, tried.size()));
+  std::vector<std::string> named;
+  for (const Edge& edge : tried) {
+    std::vector<Edge> others;
+    std::ranges::copy_if(edges, std::back_inserter(others), [&](const Edge& other) { return other != edge; });
+    if (named.size() < kNamed && reachable(others).size() == labels_.size())
+      named.push_back(fmt::format("of {} on {}", labels_.describe(edge.after), labels_.trace_id(edge.before)));
+  }
+  if (named.empty()) return {};
+  return fmt::format("there is no cycle without the dependency {}", fmt::join(named, ", or "));
 }
 
 bool DependencyCheck::has_any(Dependencies chosen) const {

@@ -62,6 +62,8 @@ class DependencyCheck {
   std::vector<NodeId> reachable(std::span<const Edge> edges) const;
   bool has_any(Dependencies chosen) const;
   std::string hint(Dependencies chosen, TraceReader reader) const;
+  // The dependencies of the cycle without each of which there is no cycle, the likeliest first; empty if there is none.
+  std::string mending(std::span<const NodeId> cycle, std::span<const Edge> edges) const;
   std::string describe_cycle(std::span<const NodeId> cycle, std::uint8_t chosen_bits) const;
   std::string kinds_of(Edge edge, std::uint8_t chosen_bits) const;
 

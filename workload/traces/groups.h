@@ -89,7 +89,7 @@ class CommunicatorNames {
   bool is_member(GroupId group, RankId rank) const;
   // Records the trace's description of a communicator beside its name; "" says nothing.
   void describe(GroupId group, const std::string& description);
-  // With the descriptions as names, where they say which communicator is meant: all traces agree, and no other
+  // Communicators, named by their descriptions where these say which is meant: all traces agree, and no other
   // communicator is called so.
   std::vector<Communicator> take();
 

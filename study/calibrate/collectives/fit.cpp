@@ -54,8 +54,8 @@ constexpr double kDeviations = 1.4826;
 constexpr double kLatencyScale = 1e-6;
 // Relative changes of a constant by which its effect on each algorithm is probed.
 constexpr std::array<double, 2> kProbes = {-0.5, 1};
-// And to the fastest: small, so that the fastest algorithm stays the fastest; large enough that whole bytes on the wire
-// do not show.
+// Relative change by which its effect on the fastest algorithm is probed: small, so that this stays the fastest; large
+// enough that whole bytes on the wire do not show.
 constexpr double kStep = 1e-3;
 
 using Numbers = std::vector<std::size_t>;
@@ -132,7 +132,7 @@ class ConstantFit {
   // From where the fit has come to.
   void go_on() { take(fit_from(values_of(offered_, now_))); }
 
-  // With the error that the measurements have shown.
+  // Refines with the error that the measurements have shown.
   void refine() {
     error_ = std::clamp(typical_error(), kLeastError, error_);
     go_on();

@@ -113,7 +113,7 @@ void add_errors(const std::string& name, const Rows& rows, bool held_out, Table&
   table.row(std::move(cells));
 }
 
-// By bands of bytes; of kernels by thirds of their FLOPs.
+// Adds rows by bands of bytes; of kernels by thirds of their FLOPs.
 void add_by_size(const Finding& finding, Rows rows, bool held_out, Table& table) {
   if (finding.sizes == MeasuredSizes::kNone || rows.size() < kFewToDivide) return;
   if (finding.sizes == MeasuredSizes::kBytes) {

@@ -35,7 +35,7 @@ constexpr double kBlockedCall = 10;
 
 double seconds_of(KinetoTime ticks) { return static_cast<double>(ticks) * 1e-9; }
 
-// By what the device does and its host did.
+// Reads profiles by what the device does and its host did.
 class ProfileReader {
  public:
   ProfileReader(const std::string& file, KinetoTrace trace) : trace_(std::move(trace)) {

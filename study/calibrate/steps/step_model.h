@@ -28,7 +28,7 @@ class StepModel {
   // Number of the first step of the same job.
   const std::vector<std::size_t>& first_alike() const { return alike_; }
 
-  // By step, with `factors` on the constants. A job is simulated whether it fits the memory or not: it did run.
+  // Times by step, with `factors` on the constants. A job is simulated whether it fits the memory or not: it did run.
   std::vector<double> seconds(std::span<const double> factors, const WorkProgress& progress = {}) const;
   double seconds(std::size_t step, std::span<const double> factors) const;
   experiment::Run run(std::size_t step, std::span<const double> factors, experiment::RunFigures figures = {}) const;

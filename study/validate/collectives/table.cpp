@@ -20,7 +20,7 @@ constexpr std::int64_t kMostDevices = 1 << 12;  // of a node
 constexpr std::array<std::string_view, 2> kTimed = {"calls", "kernels"};
 constexpr std::array<std::string_view, 3> kCollections = {"first", "second", "third"};
 constexpr std::array<std::string_view, 3> kColumnNames = {"in-place", "out-of-place", "median"};
-// As NCCL_ALGO and NCCL_PROTO spell them.
+// Names as NCCL_ALGO and NCCL_PROTO spell them.
 constexpr std::array<std::string_view, 10> kForced = {
     "Ring", "Tree", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT", "LL", "LL128", "Simple"};
 

@@ -23,7 +23,7 @@ namespace orrery::study {
 
 // The rows of a table, to be predicted: a label is a size, and "bytes" is a fact.
 MeasuredRows rows_of(const ValidationTable& table);
-// As workload::CallSize says.
+// Size as workload::CallSize has it.
 Bytes size_of(const Measured& row);
 MeasuredRows in_band(const MeasuredRows& rows, SizeBand band);
 // A group is a table.

@@ -31,7 +31,7 @@ constexpr std::array<IntegerColumn, 6> kIntegers = {{
 constexpr std::string_view kGated = "gated_mlp";
 constexpr std::array<std::string_view, 3> kOptional = {"gpu", "model", "vocab"};
 
-// By LayerColumn.
+// Columns of times by LayerColumn.
 struct TimeColumn {
   std::string_view name;
   LayerOperator what;
@@ -175,9 +175,9 @@ class Reading {
       error(line, at("n_kv_head"),
             fmt::format("{} heads of keys and values, but {} of queries", sample.key_value_heads, sample.heads));
     else if (sample.heads % sample.key_value_heads != 0)
-      error(line, at("n_kv_head"),
-            fmt::format("{} heads of queries cannot share {} of keys and values", sample.heads,
-                        sample.key_value_heads));
+      error(
+          line, at("n_kv_head"),
+          fmt::format("{} heads of queries cannot share {} of keys and values", sample.heads, sample.key_value_heads));
     else if (sample.key_value_heads % sample.tensor_parallel != 0 &&
              sample.tensor_parallel % sample.key_value_heads != 0)
       error(line, at("tp"),

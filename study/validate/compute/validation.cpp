@@ -24,7 +24,7 @@ std::string shape_of(const LayerSample& sample, const workload::Operator& op) {
   return fmt::format("{} tokens of {}, tp {}", sample.tokens, sample.hidden, sample.tensor_parallel);
 }
 
-// As measured rates: the time of a product's work.
+// Time of a product's work at the rate that was measured.
 Duration time_at(const MeasuredProduct& measured) {
   const workload::Gemm& product = measured.product;
   const double work =

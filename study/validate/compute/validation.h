@@ -33,13 +33,13 @@ struct ValidatedComputeTable {
   std::size_t left_out = 0;        // element-wise operators of few tokens
 };
 
-// By kind, in the order of the kinds.
+// Operators by kind, in the order of the kinds.
 std::vector<MeasuredGroup> operators_of(const ValidatedComputeTable& table);
 // All products of layers together, where there are several kinds.
 std::optional<MeasuredGroup> products_of(const ValidatedComputeTable& table);
 // True for a group of matrix products; single kernels count as such.
 bool is_product(const MeasuredGroup& operators);
-// By kind, in the order of the rows.
+// Kernels by kind, in the order of the rows.
 std::vector<MeasuredGroup> kernels_of(const MeasuredRows& kernels);
 
 struct FittedComputeConstant {

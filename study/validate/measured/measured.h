@@ -75,7 +75,7 @@ const Measured* worst_of(const MeasuredRows& rows);
 // Each group counts the same, however many rows it has; those in which nothing counts are left out.
 std::optional<ErrorSummary> errors_of_medians(std::span<const MeasuredGroup> groups);
 
-// By row: the first of those that have the same prediction.
+// First row, for each, of those that have the same prediction.
 std::vector<std::size_t> first_alike(const MeasuredRows& rows);
 // The places of which first_alike() gives themselves, ascending.
 std::vector<std::size_t> each_once(std::span<const std::size_t> first);
@@ -87,7 +87,7 @@ struct Prediction {
   nlohmann::ordered_json facts = nlohmann::ordered_json::object();
 };
 
-// By place among the rows; has to give the same on every call, and may be called on several threads at once.
+// Predicts by place among the rows; has to give the same on every call, and may be called on several threads at once.
 using Predictor = std::function<Prediction(std::size_t row)>;
 
 // Predicts all rows, several at a time; of those that have the same prediction only the first is worked out. What the

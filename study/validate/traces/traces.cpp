@@ -49,7 +49,7 @@ class ScratchFolder {
 
 bool is_archive(const std::string& file) { return file.find(".tar.") != std::string::npos; }
 
-// By `tar`, which knows the compressions; whether it could.
+// Unpacks by `tar`, which knows the compressions; returns whether it could.
 bool unpack(const fs::path& archive, const fs::path& folder) {
   std::string program = "tar", extract = "-xf", from = archive.string(), change = "-C", to = folder.string();
   std::array<char*, 6> arguments = {program.data(), extract.data(), from.data(), change.data(), to.data(), nullptr};

@@ -115,7 +115,7 @@ void add_allocated(const TrainingTable& table, const ConfigFiles& files, Trainin
   }
 }
 
-// What the simulation says of a job, whatever was measured of it.
+// Prediction of the simulation for a job, whatever was measured of it.
 struct SimulatedStep {
   double seconds = 0;  // of an iteration
   double mfu = 0;

@@ -102,8 +102,8 @@ TEST_CASE("what is computed beside a send that waits for its receive is slowed a
   const NodeId receive = builder.receive(1, 0, Bytes(1'000'000), {busy});
   const Outcome outcome = run(builder.build());
   CHECK(outcome.totals.why_by_events.empty());
-  // The message goes 10 us after its receive is posted at 500 us, for 1 ms. Until then, for 1500 us from 10 us on, 80 of
-  // 100 multiprocessors are left: a speed of 0.8, rounded down to 52428 / 65536.
+  // The message goes 10 us after its receive is posted at 500 us, for 1 ms. Until then, for 1500 us from 10 us on, 80
+  // of 100 multiprocessors are left: a speed of 0.8, rounded down to 52428 / 65536.
   CHECK(outcome.end(0, send) == at(microseconds(1510)));
   CHECK(outcome.end(1, receive) == at(microseconds(1510)));
   CHECK(outcome.record(1, receive).moving == at(microseconds(500)));
@@ -122,6 +122,33 @@ TEST_CASE("what has no order of its own goes event by event") {
   // Whichever is ready first runs first, not the one with the smaller number.
   CHECK(outcome.start(1, at_once) == Time{});
   CHECK(outcome.start(1, behind) == at(microseconds(1010)));
+}
+
+TEST_CASE("messages that meet on a link go by the network, and those that follow one another do not") {
+  JobBuilder builder(3);
+  const NodeId first = builder.send(0, 1, Bytes(1'000'000));
+  const NodeId second = builder.send(0, 2, Bytes(1'000'000));
+  builder.receive(1, 0, Bytes(1'000'000));
+  builder.receive(2, 0, Bytes(1'000'000));
+  const NodeId alone = builder.send(1, 2, Bytes(1'000'000), {builder.compute(1, microseconds(2010))});
+  builder.receive(2, 1, Bytes(1'000'000));
+  const Outcome outcome = run(builder.build());
+  CHECK(outcome.totals.why_by_events.empty());
+  // Both begin at 10 us and share the link of rank 0; the third begins at 2020 us, when they are through.
+  CHECK(outcome.end(0, first) == at(microseconds(2010)));
+  CHECK(outcome.end(0, second) == at(microseconds(2010)));
+  CHECK(outcome.end(1, alone) == at(microseconds(3020)));
+}
+
+TEST_CASE("a message alone on its links takes no event") {
+  JobBuilder builder(2);
+  const NodeId sent = builder.send(0, 1, Bytes(1'000'000), {builder.compute(0, microseconds(100))});
+  const NodeId received = builder.receive(1, 0, Bytes(1'000'000));
+  const Outcome outcome = run(builder.build());
+  CHECK(outcome.totals.why_by_events.empty());
+  CHECK(outcome.end(0, sent) == at(microseconds(1110)));
+  CHECK(outcome.end(1, received) == at(microseconds(1110)));
+  CHECK(outcome.totals.events == 1);  // that opens the first instant
 }
 
 TEST_CASE("a computation waits for its host ahead of the clock") {
@@ -164,7 +191,8 @@ TEST_CASE("2,000 random jobs run ahead of the clock without a difference") {
       ++stuck;
     }
   }
-  for (const auto& [reason, count] : why) WARN(count << " " << reason);
-  WARN(ahead << " ran ahead, " << stuck << " were stuck");
+  std::string counts;
+  for (const auto& [reason, count] : why) counts += std::to_string(count) + " " + reason + "\n";
+  INFO(counts << ahead << " ran ahead, " << stuck << " were stuck");
   CHECK(ahead > 500);
 }

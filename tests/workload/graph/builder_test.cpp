@@ -7,6 +7,7 @@
 
 #include "workload/graph/builder.h"
 #include "workload/graph/graph_pool.h"
+#include "workload/graph/node_labels.h"
 
 using namespace orrery;
 using namespace orrery::workload;
@@ -131,18 +132,17 @@ TEST_CASE("a node comes back as it was added") {
   CHECK(std::ranges::equal(graph.transfers(), std::vector{n(0), n(3)}));
 }
 
-TEST_CASE("other amounts go to all nodes of the source, and nothing else changes") {
+TEST_CASE("other amounts go to all nodes that were added like one, and nothing else changes") {
   const auto compute = [](std::int64_t duration, std::int64_t bytes) {
     return GraphNode{.kind = NodeKind::kCompute, .duration = Duration(duration), .bytes = Bytes(bytes)};
   };
-  const auto build = [](const std::vector<std::pair<GraphNode, std::uint32_t>>& nodes) {
-    GraphBuilder builder;
-    for (const auto& [node, source] : nodes) builder.add(node, source);
-    builder.depend(n(2), n(0));
-    return std::move(builder).build();
-  };
-  // Nodes 0 and 2 are of source 1; node 1 has the same amounts, but is of source 2.
-  const ExecutionGraph graph = build({{compute(5, 7), 1}, {compute(5, 7), 2}, {compute(5, 7), 1}});
+  // Nodes 0 and 2 are alike; node 1 has the same amounts, but is apart.
+  GraphBuilder apart;
+  apart.add_apart(compute(5, 7));
+  apart.add_apart(compute(5, 7));
+  apart.add_like(n(0));
+  apart.depend(n(2), n(0));
+  const ExecutionGraph graph = std::move(apart).build();
   CHECK(graph.amount_number(n(0)) == graph.amount_number(n(2)));
   CHECK(graph.amount_number(n(0)) != graph.amount_number(n(1)));
   CHECK(graph.nodes_of(graph.amount_number(n(0))) == 2);
@@ -152,7 +152,10 @@ TEST_CASE("other amounts go to all nodes of the source, and nothing else changes
   CHECK(other.form() == graph.form());
   CHECK(other != graph);
   // The same as if it had been built so, though there all that is equal has one number.
-  const ExecutionGraph built = build({{compute(9, 0), 0}, {compute(5, 7), 0}, {compute(9, 0), 0}});
+  GraphBuilder builder;
+  for (const GraphNode& node : {compute(9, 0), compute(5, 7), compute(9, 0)}) builder.add(node);
+  builder.depend(n(2), n(0));
+  const ExecutionGraph built = std::move(builder).build();
   CHECK(other == built);
   CHECK(other.content_hash() == built.content_hash());
   for (std::uint32_t i = 0; i < 3; ++i) CHECK(other.node(n(i)) == (i == 1 ? compute(5, 7) : compute(9, 0)));
@@ -184,9 +187,9 @@ TEST_CASE("the host's times follow from other amounts") {
                      .host = {.launches = Duration(launches), .span = Duration(span)}};
   };
   GraphBuilder builder;
-  builder.add(compute(2, 8, 5), 1);
-  builder.add(compute(3, 9, 6), 2);
-  builder.add(compute(2, 8, 5), 1);
+  builder.add_apart(compute(2, 8, 5));
+  builder.add_apart(compute(3, 9, 6));
+  builder.add_like(n(0));
   const ExecutionGraph graph = std::move(builder).build();
   const std::vector<ChangedNode> changed = {{n(0), compute(4, 12, 5)}};
   const ExecutionGraph other = graph.with_amounts(changed);
@@ -195,6 +198,19 @@ TEST_CASE("the host's times follow from other amounts") {
     for (std::uint32_t i = 0; i < 3; ++i) CHECK(of->host_before(n(i)) == Duration(before[i]));
     CHECK(of->host_ahead(0) == Duration(ahead));
   }
+}
+
+TEST_CASE("labels with numbers of names are those with names") {
+  const std::vector<std::string_view> texts = {"unused", "b", "a"};
+  for (const std::uint64_t second : {7U, 9U}) {  // ids that follow one another, or do not
+    const std::vector<NodeLabel> by_text = {{6, "a"}, {second, "b"}, {second + 1, "a"}};
+    const NodeLabels labels({6, second, second + 1}, {2, 1, 2}, texts), expected(by_text);
+    CHECK(labels == expected);
+    CHECK(labels.content_hash() == expected.content_hash());
+    CHECK((labels.name(n(0)) == "a" && labels.name(n(1)) == "b" && labels.trace_id(n(2)) == second + 1));
+  }
+  const std::vector<NodeLabel> from_0 = {{0, "b"}, {1, "b"}};
+  CHECK(NodeLabels({}, {1, 1}, texts) == NodeLabels(from_0));
 }
 
 TEST_CASE("merged communicator slots count their calls together") {

@@ -123,7 +123,9 @@ TEST_CASE("a long report is capped and says how much is left out") {
     zero.push_back(collective(i, 0, 1, name));
     one.push_back(collective(i, 0, 2, name));
   }
-  CHECK_THAT(JobFiles({zero, one}, groups + "}").disagreement(), Contains("... and 10 more"));
+  const std::string report = JobFiles({zero, one}, groups + "}").disagreement();
+  CHECK_THAT(report, Contains("... and 25 more") && Contains("all ranks finish (tried) with 30 edits"));
+  CHECK(std::ranges::count(report, '\n') < 24);
 }
 
 TEST_CASE("ranks that share a graph are compared through their own groups") {
@@ -178,7 +180,7 @@ TEST_CASE("transfers that do not match are reported once each, by source and des
   REQUIRE(first != std::string::npos);
   REQUIRE(second != std::string::npos);
   CHECK(first < second);
-  CHECK(std::ranges::count(report, '\n') == 2);
+  CHECK(report.find("\n  from", second) == std::string::npos);
 }
 
 TEST_CASE("collectives and transfers that disagree are reported together") {

@@ -146,12 +146,23 @@ TEST_CASE("collectives of the only trace are a warning, unless it says that ther
   CHECK(lint_job({.prefix = directory.path("job")}).problems.empty());
 }
 
+TEST_CASE("lint warns of an all-to-all to which members bring different sizes") {
+  const Trace even = {collective(1, chakra::ALL_TO_ALL, 8), collective(2, chakra::ALL_TO_ALL, 64).data({1})};
+  const Trace more = {collective(1, chakra::ALL_TO_ALL, 8), collective(2, chakra::ALL_TO_ALL, 96).data({1})};
+  CHECK(lint_job(JobFiles({even, even}).source()).problems.empty());
+  const LintReport report = lint_job(JobFiles({even, more}).source());
+  CHECK_THAT(lint_text(report),
+             Contains("warning: 1 of 2 calls on communicator \"world\" are uneven: the members of call "
+                      "2, all_to_all, bring 64 to 96 bytes"));
+  CHECK(report.exit_status() == 0);
+}
+
 TEST_CASE("lint names groups that nobody calls on, loading only says so where nobody calls on any") {
   const Trace trace = {collective(1, 0, 8, "a")};
   const JobFiles one({trace, trace}, R"({"a": [0, 1], "b": [0, 1], "c": [1, 0], "alone": [0]})");
   CHECK(one.problems().empty());
-  CHECK_THAT(lint_text(lint_job(one.source())), Contains("warning: no rank calls on groups \"b\", \"c\"") &&
-                                                     !Contains("alone"));
+  CHECK_THAT(lint_text(lint_job(one.source())),
+             Contains("warning: no rank calls on groups \"b\", \"c\"") && !Contains("alone"));
   const JobFiles none({{collective(1, 0, 8)}, {collective(1, 0, 8)}}, R"({"b": [0, 1]})");
   CHECK_THAT(none.problems(), Contains("warning: no rank calls on group \"b\""));
 }

@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <random>
+#include <regex>
 #include <stdexcept>
 
 #include <google/protobuf/io/coded_stream.h>
@@ -172,7 +173,8 @@ std::string JobFiles::disagreement() const {
   try {
     workload::match(load());
   } catch (const StuckError& error) {
-    return error.what();
+    // Lines that go on are set in by six or more.
+    return std::regex_replace(std::string(error.what()), std::regex("\n {6,}"), " ");
   }
   return {};
 }

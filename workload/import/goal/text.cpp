@@ -132,7 +132,7 @@ class GoalReader {
   }
 
  private:
-  // As all that follow: false after an error.
+  // Returns false, as all that follow do after an error.
   bool fail(std::string message, std::string hint = {}) {
     diagnostics_.error({file_, text_.line(), 0}, std::move(message), std::move(hint));
     return false;

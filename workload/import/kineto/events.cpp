@@ -103,7 +103,7 @@ bool is_host_call(std::string_view category) {
 
 bool is_host_operator(std::string_view category) { return category == "cpu_op" || category == "Operator"; }
 
-// So that no sum or difference of times overflows; 2^61 ns are 73 years.
+// Time up to which no sum or difference of times overflows; 2^61 ns are 73 years.
 constexpr KinetoTime kFarthest = KinetoTime{1} << 61;
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }

@@ -258,7 +258,7 @@ std::vector<RecordedRank> import_ranks(KinetoRanks& ranks, KinetoGroups& groups,
   return recorded;
 }
 
-// With `options.symmetric`, some files may stand for all ranks.
+// Makes a job of profiles, of which some may stand for all ranks with `options.symmetric`.
 Job make_job(std::span<const std::string> files, std::optional<std::string_view> text, const KinetoOptions& options,
              Diagnostics& diagnostics, KinetoFacts& facts) {
   KinetoRanks ranks = read_profiles(files, text, diagnostics, facts);

@@ -53,7 +53,7 @@ class KinetoGroups {
   // The group with these members and this label, which is new where there is none.
   GroupId labelled(const std::string& label, std::vector<std::uint32_t> members);
   const std::vector<std::uint32_t>& members(GroupId group) const { return groups_[index_of(group) - 1].members; }
-  // As c10d describes it; "group" where it does not, since it numbers groups differently from job to job.
+  // Description of the group by c10d; "group" where it has none, since it numbers groups differently from job to job.
   const std::string& label(GroupId group) const { return groups_[index_of(group) - 1].label; }
   // True if the members were assumed.
   bool is_assumed(GroupId group) const { return assumed_.contains(group); }

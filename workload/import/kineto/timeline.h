@@ -13,9 +13,9 @@
 //
 // In each case only for operations that had ended when the waiting one began: a profile shows what did happen.
 //
-// What began later than all this explains came late from the host: a stretch of host time goes in front of it. These
-// stretches follow one another without overlapping, so that a replay with the measured durations starts every operation
-// when the profile did, counted from the first one.
+// Operations that began later than all this explains came late from the host: a stretch of host time goes in front of
+// each. These stretches follow one another without overlapping, so that a replay with the measured durations starts
+// every operation when the profile did, counted from the first one.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 // The layer tables of ASTRA-sim 1.0 and of SimAI as they stand in the file: a header line with the parallelism, the
 // number of layers, and one line of 12 fields for each layer.
 //
-// What a field means is the same in both, but for sizes of all-gathers (workload/import/layers/layers.h) and for the
-// groups that SimAI names in its communications, as in ALLTOALL_EP.
+// Fields mean the same in both, but for sizes of all-gathers (workload/import/layers/layers.h) and for the groups that
+// SimAI names in its communications, as in ALLTOALL_EP.
 #pragma once
 
 #include <array>

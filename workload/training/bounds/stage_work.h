@@ -95,7 +95,7 @@ class PipelineWork {
   const StageCollective& collectives(std::size_t stage) { return groups_of(stage).collectives; }
 
  private:
-  // What stages share whose groups lie alike.
+  // Facts that stages share whose groups lie alike.
   struct Groups {
     explicit Groups(StageCollective all) : collectives(std::move(all)) {}
 

@@ -102,7 +102,7 @@ class ConvolutionLayer {
     return actions;
   }
 
-  // With the copies that turn both tensors round.
+  // Adds the copies that turn both tensors round.
   Compute convolution(const Gemm& product) const {
     Compute compute{"convolution", {}, false, {}};
     if (pass_.kernels.transposed) {

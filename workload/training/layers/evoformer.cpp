@@ -31,7 +31,7 @@ class BlockPart {
     saved_ += batch * (m + n) * k;
     return *this;
   }
-  // So often each of `values` is read or written.
+  // Adds reads and writes: so often each of `values` is read or written.
   BlockPart& moves(ElementWiseKind kind, std::int64_t values, std::int64_t forward, std::int64_t backward) {
     forward_.emplace_back(ElementWise{kind, size_of(precision_) * (values * forward)});
     backward_.emplace_back(ElementWise{kind, size_of(precision_) * (values * backward)});

@@ -47,7 +47,7 @@ Experts experts_of(const LayerShape& shape) {
   return e;
 }
 
-// As parameter_count() has them: the columns' biases divide, the rows' are on every rank.
+// Parameters as parameter_count() has them: the columns' biases divide, the rows' are on every rank.
 ParameterCount parameters_of(const LayerShape& shape, const Experts& e) {
   const TransformerSpec& model = *shape.model;
   const std::int64_t bias = model.biases ? 1 : 0;

@@ -29,7 +29,7 @@ struct LinearSizes {
   }
 };
 
-// As mixer_sizes() has them for the whole layer. First products of low rank are on every rank.
+// Sizes of what mixer_sizes() has for the whole layer. First products of low rank are on every rank.
 LinearSizes sizes_of(const LayerShape& shape) {
   const LinearAttention& own = shape.kind.linear;
   const MixerKind mixer = shape.kind.mixer;

@@ -140,7 +140,7 @@ class LayerReader {
       if ((*switches)[layer] != 0) layers_[layer].mixer = Mixer::kWindow;
   }
 
-  // Where no key lists them: all that are not every so-manieth, or from one on.
+  // Reads which layers have a window where no key lists them: all that are not every so-manieth, or from one on.
   void read_windows() {
     const bool chunks = keys_.has({"attention_chunk_size"});
     if (!keys_.flag({"use_sliding_window"}, true)) return;

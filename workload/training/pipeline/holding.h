@@ -16,7 +16,7 @@ struct Holding {
   Bytes most;
   Bytes left;
 
-  // So many bytes are taken, and some of them given back.
+  // Books bytes that are taken, and those of them that are given back.
   void book(Bytes taken, Bytes given) {
     most = std::max(most, left + taken);
     left += taken - given;
@@ -29,7 +29,7 @@ struct Holding {
   Holding repeated(std::int64_t times) const { return {most + std::max(Bytes(0), left * (times - 1)), left * times}; }
 };
 
-// What the passes of a stage hold together; `of_run(steps)`: the passes of one run, once.
+// Returns what the passes of a stage hold together; `of_run(steps)`: the passes of one run, once.
 template <typename OfRun>
 Holding holding_of(std::span<const PassPhase> phases, const OfRun& of_run) {
   Holding all;

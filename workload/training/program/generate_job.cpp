@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "core/assert.h"
-#include "workload/training/program/expert_loads.h"
 #include "workload/training/layers/model_layers.h"
+#include "workload/training/program/expert_loads.h"
 #include "workload/training/program/gradient_synchronisation.h"
 #include "workload/training/program/other_amounts.h"
 #include "workload/training/program/rank_grid.h"
@@ -66,7 +66,7 @@ class JobBuilder {
     form_of_.push_back(static_cast<std::uint32_t>(forms_.size() - 1));
   }
 
-  // Those of digit 0 stand for all (RankGrid::period()).
+  // Binds workers of digit 0, which stand for all (RankGrid::period()).
   void bind_workers(std::size_t loads) {
     const Period period = grid_.period();
     std::vector<RankBindings::Repeated> first;
@@ -77,7 +77,7 @@ class JobBuilder {
     job_.ranks = RankBindings(period, std::move(first));
   }
 
-  // Of the program that was added last.
+  // Binds a server to the program that was added last.
   void bind_server() {
     RankBinding& binding = job_.ranks.emplace_back();
     binding.graph = static_cast<std::uint32_t>(job_.graphs.size() - 1);
@@ -121,7 +121,7 @@ class JobBuilder {
     return known->second;
   }
 
-  // Of programs that differ in amounts only; with labels of its own, of the same number.
+  // Form of programs that differ in amounts only; with labels of its own, of the same number.
   struct ProgramForm {
     std::vector<GroupFamily> communicators;
     std::vector<Peer> peers;

@@ -40,7 +40,7 @@ struct TrainingFacts {
   bool has_tokens = true;
   std::int64_t iterations = 1;
   std::int64_t workers = 0;  // ranks that are no servers
-  // By graph: updates of weights that others may have updated since they were read. Empty lists where none can.
+  // Updates, by graph, of weights that others may have updated since they were read. Empty lists where none can.
   std::vector<std::vector<WeightUpdate>> updates;
   std::vector<std::shared_ptr<const ProgramMarks>> marks;  // by graph, none null
   std::vector<PipelineFacts> pipelines;                    // of several jobs one each, in their order

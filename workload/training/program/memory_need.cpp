@@ -74,8 +74,8 @@ Bytes received_of(const StageRequest& request) {
   return request.boundary * (training.software.footprint.received * (interleaves ? 2 : 1) + waiting);
 }
 
-// What is there at the peak of activations beside what layers keep: the mask, and gradients of logits whose weight
-// gradients are put off, with one weight gradient. No more are put off than the step has micro-batches.
+// Memory at the peak of activations beside what layers keep: the mask, and gradients of logits whose weight gradients
+// are put off, with one weight gradient. No more are put off than the step has micro-batches.
 Bytes beside_layers(const StageRequest& request) {
   const Footprint& footprint = request.training->software.footprint;
   Bytes bytes = footprint.attention_mask ? request.mask : Bytes(0);

@@ -3,10 +3,10 @@
 // pass through a layer (ZeRO 3, FSDP), or bucket by bucket before the first pass of an iteration, where the optimizer
 // has updated a share each (ZeRO 1 and 2).
 //
-// As Megatron-Core does it (schedules.py and param_and_grad_buffer.py): without interleaving the next bucket is
-// gathered while the first layer of a bucket is computed. With interleaving every stage gathers its first two chunks
-// before its first pass, and chunk c when stage s has come to pass (c - 1) p - s of p stages, which is at about the
-// same time on all of them (`align_param_gather`).
+// Buckets are gathered as in Megatron-Core (schedules.py and param_and_grad_buffer.py): without interleaving the next
+// one is gathered while the first layer of a bucket is computed. With interleaving every stage gathers its first two
+// chunks before its first pass, and chunk c when stage s has come to pass (c - 1) p - s of p stages, which is at about
+// the same time on all of them (`align_param_gather`).
 #pragma once
 
 #include <array>

@@ -32,6 +32,7 @@ void ProgramWriter::begin_iteration() {
   if (!has_begun_) initial_ = count_;
   if (has_begun_) ++iteration_;
   has_begun_ = true;
+  is_marked_ = false;
   if (count_ > initial_) iteration_starts_.push_back(NodeId(count_));
 }
 
@@ -115,12 +116,12 @@ NodeId ProgramWriter::rest_beside(std::uint32_t stretch, NodeId repetition) {
 
 StageProgram ProgramWriter::take() && {
   ExecutionGraph graph = std::move(graph_).build();
-  std::vector<NodeLabel> labels;
-  labels.reserve(names_.size());
-  for (std::uint32_t i = 0; i < count_; ++i) labels.push_back({graph.number(NodeId(i)), names_[i]});
+  std::vector<std::uint64_t> ids;
+  for (std::uint32_t i = 0; i < count_ && !graph.stretches().empty(); ++i) ids.push_back(graph.number(NodeId(i)));
+  NodeLabels labels(std::move(ids), std::move(names_), texts_);
   const bool tagged = std::ranges::any_of(tags_, [](std::int64_t tag) { return tag != 0; });
   return {std::move(graph),
-          NodeLabels(labels),
+          std::move(labels),
           std::move(communicators_),
           std::move(peers_),
           tagged ? std::move(tags_) : std::vector<std::int64_t>(),
@@ -134,19 +135,33 @@ StageProgram ProgramWriter::take() && {
 }
 
 NodeId ProgramWriter::write(std::string_view name, const GraphNode& node, const Nodes& after) {
-  mark();
-  const NodeId id = graph_.add(node, std::exchange(source_, 0));
-  for (const NodeId before : after) graph_.depend(id, before);
-  auto known = texts_.find(name);
-  if (known == texts_.end()) known = texts_.emplace(name).first;
-  names_.push_back(*known);
+  return append(std::exchange(is_apart_, false) ? graph_.add_apart(node) : graph_.add(node), this->name(name), after);
+}
+
+NodeId ProgramWriter::again_beside(NodeId node, Name name, const Nodes& after) {
+  return append(graph_.add_like(node), name, after);
+}
+
+NodeId ProgramWriter::append(NodeId node, Name name, const Nodes& after) {
+  if (!is_marked_) mark();
+  for (const NodeId before : after) graph_.depend(node, before);
+  names_.push_back(name);
   ++count_;
   ++written_out_size_;
-  return id;
+  return node;
+}
+
+ProgramWriter::Name ProgramWriter::name(std::string_view text) {
+  const auto known = known_names_.find(text);
+  if (known != known_names_.end()) return known->second;
+  const auto name = static_cast<Name>(texts_.size());
+  texts_.push_back(known_names_.emplace(text, name).first->first);
+  return name;
 }
 
 // Marks are written where a node's place is not that of the node before.
 void ProgramWriter::mark() {
+  is_marked_ = true;
   const bool goes_on = !marks_.passes.empty() && marks_.passes.back().iteration == iteration_ &&
                        marks_.passes.back().pass == place_.pass;
   if (!goes_on) marks_.passes.push_back({written_out_size_, iteration_, place_.pass});

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -52,11 +52,11 @@ class ProgramWriter {
   class Within {
    public:
     Within(ProgramWriter& writer, const Place& place) : writer_(writer), outer_(writer.place_) {
-      writer_.place_ = place;
+      writer_.move_to(place);
     }
     // Marks the same pass and layer, with another part in it.
     Within(ProgramWriter& writer, PassRole role) : Within(writer, {writer.place_.pass, writer.place_.layer, role}) {}
-    ~Within() { writer_.place_ = outer_; }
+    ~Within() { writer_.move_to(outer_); }
     Within(const Within&) = delete;
     Within& operator=(const Within&) = delete;
 
@@ -90,8 +90,16 @@ class ProgramWriter {
   NodeId repeat(std::uint32_t stretch);
   NodeId rest_beside(std::uint32_t stretch, NodeId repetition);
 
-  // The next node that is written has its amounts from this source (GraphBuilder::add).
-  void next_from(std::uint32_t source) { source_ = source; }
+  // Number of a name, by which nodes get it faster.
+  using Name = std::uint32_t;
+  Name name(std::string_view text);
+  std::string_view text(Name name) const { return texts_[name]; }
+  // The next node that is written has an amount number of its own (GraphBuilder::add_apart).
+  void next_apart() { is_apart_ = true; }
+  // Beside: the node once more, under this name.
+  NodeId again_beside(NodeId node, Name name, const Nodes& after);
+  // The next node in line waits for this one alone.
+  void go_on_behind(NodeId node) { tail_.assign(1, node); }
 
   void updates(const WeightUpdate& update) { updates_.push_back(update); }
 
@@ -99,6 +107,11 @@ class ProgramWriter {
 
  private:
   NodeId write(std::string_view name, const GraphNode& node, const Nodes& after);
+  NodeId append(NodeId node, Name name, const Nodes& after);
+  void move_to(const Place& place) {
+    place_ = place;
+    is_marked_ = false;
+  }
   void mark();
   std::uint32_t slot_of(GroupFamily family);
   std::uint32_t slot_of(Peer peer);
@@ -117,8 +130,9 @@ class ProgramWriter {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  std::unordered_set<std::string, TextHash, std::equal_to<>> texts_;
-  std::vector<std::string_view> names_;  // by node, of texts_
+  std::unordered_map<std::string, Name, TextHash, std::equal_to<>> known_names_;
+  std::vector<std::string_view> texts_;  // by name
+  std::vector<Name> names_;              // by node
   std::vector<GroupFamily> communicators_;
   std::vector<Peer> peers_;
   std::vector<std::int64_t> tags_;
@@ -128,7 +142,8 @@ class ProgramWriter {
   bool has_begun_ = false;     // it has
   std::uint32_t iteration_ = 0;
   Place place_;
-  std::uint32_t source_ = 0;
+  bool is_marked_ = false;  // marks_ tell the place
+  bool is_apart_ = false;   // the next node
   ProgramMarks marks_;
 };
 

@@ -102,14 +102,14 @@ bool StageMessages::is_end_of_dual(bool inward) const {
   return inward ? !parallel.both_ways && request_.stage + 1 == parallel.depth() : request_.stage == 0;
 }
 
-// With two stages the previous and the next one are the same rank, so that messages both ways wait for one another.
+// Two stages have the same rank as the previous and the next one, so that messages both ways wait for one another.
 Peer StageMessages::neighbour(const Pass& pass, bool is_next) const {
   if (is_v_shaped(request_.training->schedule))
     return {is_inward(pass, is_next) ? PeerKind::kNextStage : PeerKind::kPreviousStage};
   return {is_next || request_.training->parallel.pipeline() == 2 ? PeerKind::kNextStage : PeerKind::kPreviousStage};
 }
 
-// With two stages the next one is also the previous one, so that what goes forward and what goes backward meet
+// Two stages are each the next and the previous one of the other, so that what goes forward and what goes backward meet
 // between the same ranks; and so do they where one chunk goes forward the other way.
 std::int64_t StageMessages::tag_of(const Pass& pass) const {
   const TrainingSpec& training = *request_.training;

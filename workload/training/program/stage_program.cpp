@@ -138,66 +138,79 @@ class LayerWriter {
  private:
   void write(const StageUnit& unit, const LayerProgram& layer, LayerPart part) {
     const std::vector<Action>& actions = actions_of(layer, part);
-    const std::vector<std::string>& names = names_of(*unit.layer, actions, part);
+    const std::vector<ProgramWriter::Name>& names = names_of(*unit.layer, actions, part);
+    std::vector<std::optional<NodeId>>& nodes = nodes_[{&layer, part}];
+    nodes.resize(actions.size());
     for (std::size_t i = 0; i < actions.size(); ++i) {
       if (!is_in_pass(actions[i], unit.pass.kind, unit.pass.splits)) continue;
-      if (!std::holds_alternative<RingExchange>(actions[i])) begin_action({&layer, part, i, NodeId(writer_.size())});
+      if (const auto* ring = std::get_if<RingExchange>(&actions[i])) {
+        write_ring(*ring, std::string(writer_.text(names[i])), writer_);
+        continue;
+      }
+      if (!nodes[i]) actions_.push_back({&layer, part, i, NodeId(writer_.size())});
       if (const auto* compute = std::get_if<Compute>(&actions[i]))
-        write(unit.pass, *compute, names[i]);
-      else if (const auto* collective = std::get_if<Collective>(&actions[i]))
-        write(*collective, names[i]);
+        write(unit.pass, *compute, names[i], nodes[i]);
       else
-        write_ring(std::get<RingExchange>(actions[i]), names[i], writer_);
+        write(std::get<Collective>(actions[i]), names[i], nodes[i]);
     }
   }
 
-  // The next node is written for the action, and is the one that stands for it if it is the first.
-  void begin_action(const ActionNode& action) {
-    std::vector<std::uint32_t>& sources = sources_[{action.layer, action.part}];
-    if (action.action >= sources.size()) sources.resize(action.action + 1);
-    std::uint32_t& source = sources[action.action];
-    if (source == 0) {
-      actions_.push_back(action);
-      source = static_cast<std::uint32_t>(actions_.size());
-    }
-    writer_.next_from(source);
+  // Writes an action's node behind `after`. `first`: the node that was written for the action first, and stands for it.
+  NodeId write_node(const Compute& compute, ProgramWriter::Name name, const ProgramWriter::Nodes& after,
+                    std::optional<NodeId>& first) {
+    if (first) return writer_.again_beside(*first, name, after);
+    writer_.next_apart();
+    first = writer_.compute_beside(writer_.text(name), compute.cost, after);
+    return *first;
+  }
+  NodeId write_node(const Collective& collective, ProgramWriter::Name name, std::optional<NodeId>& first) {
+    if (first) return writer_.again_beside(*first, name, writer_.tail());
+    writer_.next_apart();
+    first = writer_.collective_beside(writer_.text(name), collective.family, collective.kind, collective.bytes,
+                                      writer_.tail());
+    return *first;
   }
 
-  void write(const Pass& pass, const Compute& compute, const std::string& name) {
+  void write(const Pass& pass, const Compute& compute, ProgramWriter::Name name, std::optional<NodeId>& first) {
     if (compute.beside_collective && !compute.weight_gradient)
-      return writer_.join(writer_.compute_beside(name, compute.cost, line_.before_collective));
+      return writer_.join(write_node(compute, name, line_.before_collective, first));
     const bool beside = compute.weight_gradient && pass.kind == PassKind::kBackward;
-    const ProgramWriter::Nodes& after = compute.beside_collective ? line_.before_collective : writer_.tail();
-    const NodeId node = beside ? put_off(name, compute.cost, after) : writer_.compute(name, compute.cost);
-    if (beside) add_beside(node);
-    if (!beside) join_collective();
+    const NodeId node = beside ? put_off(compute, name, first) : write_node(compute, name, writer_.tail(), first);
+    if (beside) {
+      add_beside(node);
+    } else {
+      writer_.go_on_behind(node);
+      join_collective();
+    }
+    if (!exchanges_in(pass, training_)) return;
     const ProgramWriter::Within exchange(writer_, PassRole::kBeside);
-    if (exchanges_in(pass, training_)) gradients_.ready(compute.finishes, node);
+    gradients_.ready(compute.finishes, node);
   }
 
-  NodeId put_off(const std::string& name, const Cost& cost, const ProgramWriter::Nodes& after) {
+  NodeId put_off(const Compute& compute, ProgramWriter::Name name, std::optional<NodeId>& first) {
     const ProgramWriter::Within beside(writer_, PassRole::kPutOff);
-    return writer_.compute_beside(name, cost, after);
+    return write_node(compute, name, compute.beside_collective ? line_.before_collective : writer_.tail(), first);
   }
 
-  void write(const Collective& collective, const std::string& name) {
+  void write(const Collective& collective, ProgramWriter::Name name, std::optional<NodeId>& first) {
     line_.before_collective = writer_.tail();
+    const NodeId node = write_node(collective, name, first);
     if (collective.beside_next)
-      line_.beside_next =
-          writer_.collective_beside(name, collective.family, collective.kind, collective.bytes, writer_.tail());
+      line_.beside_next = node;
     else
-      writer_.collective(name, collective.family, collective.kind, collective.bytes);
+      writer_.go_on_behind(node);
   }
 
   // "layer 3 attention forward", action by action.
-  const std::vector<std::string>& names_of(const StageLayer& layer, const std::vector<Action>& actions,
-                                           LayerPart part) {
+  const std::vector<ProgramWriter::Name>& names_of(const StageLayer& layer, const std::vector<Action>& actions,
+                                                   LayerPart part) {
     const auto [known, added] = names_.try_emplace({layer.layer, layer.number, part});
     if (!added) return known->second;
     const std::string prefix = prefix_of(layer);
     for (const Action& action : actions) {
       const std::string& name = std::visit([](const auto& a) -> const std::string& { return a.name; }, action);
-      known->second.push_back(fmt::format("{}{} {}", prefix, name, kPartNames[static_cast<std::size_t>(part)]));
+      known->second.push_back(
+          writer_.name(fmt::format("{}{} {}", prefix, name, kPartNames[static_cast<std::size_t>(part)])));
     }
     return known->second;
   }
@@ -207,9 +220,10 @@ class LayerWriter {
   ProgramWriter& writer_;
   Line line_;
   ProgramWriter::Nodes beside_;
-  std::map<std::tuple<const LayerProgram*, std::int64_t, LayerPart>, std::vector<std::string>> names_;
-  std::map<std::pair<const LayerProgram*, LayerPart>, std::vector<std::uint32_t>> sources_;  // by action; 0: none yet
-  std::vector<ActionNode> actions_;                                                          // by source - 1
+  std::map<std::tuple<const LayerProgram*, std::int64_t, LayerPart>, std::vector<ProgramWriter::Name>> names_;
+  std::map<std::pair<const LayerProgram*, LayerPart>, std::vector<std::optional<NodeId>>>
+      nodes_;  // first ones, by action
+  std::vector<ActionNode> actions_;
 };
 
 class StageBuilder {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/assert.h"
-#include "workload/training/program/expert_loads.h"
 #include "workload/training/layers/model_layers.h"
+#include "workload/training/program/expert_loads.h"
 
 namespace orrery::workload {
 
@@ -70,7 +70,7 @@ class StageRequests::ModelLayers {
     return chunk;
   }
 
-  // By its place in the virtual stage.
+  // Takes a layer by its place in the virtual stage.
   bool is_recomputed(std::int64_t layer) const {
     return training_.recompute_layers == 0 || layer < training_.recompute_layers;
   }

@@ -71,7 +71,7 @@ inline constexpr std::size_t kSoftwareConstantCount = 7;
 // between collectives of its own; kStep: the whole step.
 enum class GraphScope : std::uint8_t { kNone, kDense, kStep };
 
-// What the host does for the device: it launches kernels, and waits for results that it reads.
+// Work of the host for the device: it launches kernels, and waits for results that it reads.
 struct HostSpec {
   Duration launch{};  // of a kernel, with what the framework does for it; zero: the host is never waited for
   GraphScope graphs = GraphScope::kNone;

@@ -149,7 +149,8 @@ class TransformerCheck {
           fmt::format("for example workload.pipeline_layers: {}", split_text(model.layers, training_.model_stages())));
   }
 
-  // As even as can be, the longer ones in the middle: the first and last stage have the embedding and the head.
+  // Splits layers as evenly as can be, the longer stages in the middle: the first and last have the embedding and the
+  // head.
   static std::string split_text(std::int64_t layers, std::int64_t stages) {
     constexpr std::int64_t kShown = 128;
     if (stages > kShown) return fmt::format("a list of {} numbers with a sum of {}", stages, layers);
@@ -162,10 +163,7 @@ class TransformerCheck {
   void check_experts(const TransformerSpec& model) {
     const std::int64_t expert = parallel_.expert;
     check_capacity(model);
-    if (parallel_.expert_skew > 0 && (model.experts == 0 || (expert == 1 && !drops())))
-      error("parallel.expert_skew", "expert_skew changes nothing: experts are not spread over ranks",
-            model.experts == 0 ? "leave it out"
-                               : "leave it out, or give workload.parallel.expert, the ranks that share the experts");
+    check_skew(model);
     if (parallel_.expert_seed != Parallelism().expert_seed && parallel_.expert_skew == 0)
       error("parallel.expert_seed", "expert_seed changes nothing: all experts are equally popular",
             "leave it out, or give workload.parallel.expert_skew, the exponent of Zipf's law");
@@ -219,6 +217,13 @@ class TransformerCheck {
                         "experts",
                         holders, expert),
             "a multiple of workload.parallel.expert, or leave workload.parallel.shard out");
+  }
+
+  void check_skew(const TransformerSpec& model) {
+    if (parallel_.expert_skew > 0 && (model.experts == 0 || (parallel_.expert == 1 && !drops())))
+      error("parallel.expert_skew", "expert_skew changes nothing: experts are not spread over ranks",
+            model.experts == 0 ? "leave it out"
+                               : "leave it out, or give workload.parallel.expert, the ranks that share the experts");
   }
 
   bool drops() const { return training_.experts.capacity > 0 && !training_.experts.pads; }

@@ -17,7 +17,7 @@ using namespace transformer_sizes;
 // FLOPs of one sequence in one layer or in the head, so that micro-batches of several fit 64 bits as well.
 constexpr Int128 kMostWork = Int128{1} << 58;
 
-// As config.json of Hugging Face has them, and Megatron's arguments.
+// Names of the keys in config.json of Hugging Face and in Megatron's arguments.
 constexpr std::array<Section::OtherName, 36> kOtherNames = {{
     {"hidden_size", "hidden"},
     {"n_embd", "hidden"},
