@@ -123,7 +123,9 @@ std::optional<ConfigValue> tree_in(std::string_view bytes, const std::string& fi
   }
 }
 
-std::uint64_t digest_of(std::string_view bytes) {
+}  // namespace
+
+std::uint64_t digest_of_document(std::string_view bytes) {
   ContentDigest digest;
   digest.add(bytes.size());
   for (; bytes.size() >= sizeof(std::uint64_t); bytes.remove_prefix(sizeof(std::uint64_t))) {
@@ -134,8 +136,6 @@ std::uint64_t digest_of(std::string_view bytes) {
   digest.add_text(bytes);
   return digest.value();
 }
-
-}  // namespace
 
 std::string pack_documents(std::span<const ParsedDocument> documents) {
   std::vector<ParsedFiles::IndexEntry> index;
@@ -151,7 +151,7 @@ std::string pack_documents(std::span<const ParsedDocument> documents) {
     entry.tree = start + bodies.size();
     put_value(bodies, document.value);
     entry.end = start + bodies.size();
-    entry.digest = digest_of(std::string_view(bodies).substr(first));
+    entry.digest = digest_of_document(std::string_view(bodies).substr(first));
     index.push_back(entry);
   }
   std::string bytes = heading();
@@ -189,7 +189,7 @@ std::optional<ConfigValue> ParsedFiles::find(std::string_view name, std::string_
   if (found == index_.end()) return std::nullopt;
   const std::string_view whole = part(found->name, found->end);
   const std::size_t text_at = name.size(), tree_at = text_at + text.size();
-  if (found->tree - found->name != tree_at || whole.size() < tree_at || digest_of(whole) != found->digest ||
+  if (found->tree - found->name != tree_at || whole.size() < tree_at || digest_of_document(whole) != found->digest ||
       !whole.starts_with(name) || whole.substr(text_at, text.size()) != text)
     return std::nullopt;
   return tree_in(whole.substr(tree_at), file);

@@ -25,6 +25,9 @@ struct ParsedDocument {
 // Bytes of a file of documents, which are sorted by name.
 std::string pack_documents(std::span<const ParsedDocument> documents);
 
+// Digest of a document's name, text and tree as they stand in the file, which its index holds.
+std::uint64_t digest_of_document(std::string_view bytes);
+
 // Any thread may call.
 class ParsedFiles {
  public:

@@ -45,7 +45,7 @@ Bytes nccl_send_buffer(const ConfigFiles& files);
 Bytes send_buffer_of(const collectives::NcclConstants& constants);
 
 // Check that a job can finish: a simulation of it in which nothing takes time. Who waits for whom does not depend on
-// times (system/stuck_report.h), so that it ends as every simulation of the job with this `send_buffer` does. Throws
+// times (workload/matching/stuck.h), so that it ends as every simulation of the job with this `send_buffer` does. Throws
 // StuckError, with who waits for whom, when ranks are left that can never finish.
 void check_order(const workload::Job& job, const workload::Matching& matching, Bytes send_buffer,
                  const system::SimulationProgress& progress = {});

@@ -24,8 +24,8 @@ class NodeLabels {
   NodeLabels() = default;
   // Takes labels by NodeId. Equal names are stored once.
   explicit NodeLabels(std::span<const NodeLabel> labels);
-  // By NodeId: `ids`, empty where they are the numbers of the nodes; and `names`, as numbers of `texts`, which are
-  // different from one another.
+  // Takes the ids and names of nodes by NodeId. `ids` is empty where they are the numbers of the nodes; `names` are
+  // numbers of `texts`, no two of which are equal.
   NodeLabels(std::vector<std::uint64_t> ids, std::vector<std::uint32_t> names, std::span<const std::string_view> texts);
 
   std::size_t size() const { return names_.size(); }

@@ -8,7 +8,6 @@
 
 #include "core/assert.h"
 #include "core/config/parsed_files.h"
-#include "core/hash.h"
 #include "tests/fuzz/fuzzed_files.h"
 #include "tests/fuzz/fuzzer.h"
 
@@ -27,19 +26,6 @@ std::uint64_t number_at(const std::string& bytes, std::size_t at) {
   std::uint64_t number = 0;
   std::memcpy(&number, bytes.data() + at, sizeof number);
   return number;
-}
-
-// As core/config/parsed_files.cpp digests a document.
-std::uint64_t digest_of_document(std::string_view bytes) {
-  ContentDigest digest;
-  digest.add(bytes.size());
-  for (; bytes.size() >= sizeof(std::uint64_t); bytes.remove_prefix(sizeof(std::uint64_t))) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), sizeof word);
-    digest.add(word);
-  }
-  digest.add_text(bytes);
-  return digest.value();
 }
 
 // Makes the digests of all entries right whose documents are in the file.
