@@ -36,7 +36,6 @@ class OperationPages {
 
   Page* take() {
     if (free_.empty()) {
-      constexpr std::size_t kBlock = 64;
       blocks_.push_back(std::make_unique<Page[]>(kBlock));
       for (std::size_t i = kBlock; i-- > 0;) free_.push_back(&blocks_.back()[i]);
     }
@@ -45,8 +44,12 @@ class OperationPages {
     return page;
   }
   void give_back(Page* page) { free_.push_back(page); }
+  // Bytes that all pages take; no fewer when they have been given back.
+  std::size_t bytes() const { return blocks_.size() * kBlock * sizeof(Page); }
 
  private:
+  static constexpr std::size_t kBlock = 64;  // pages
+
   std::vector<std::unique_ptr<Page[]>> blocks_;
   std::vector<Page*> free_;
 };

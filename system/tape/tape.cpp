@@ -144,6 +144,8 @@ void Tape::finish(std::uint32_t number, NodeId node, Time moving, Time end) {
   constexpr std::uint64_t kProgressInterval = 4096;
   if (++nodes_done_ % kProgressInterval != 0) return;
   if (has_many_conflicts()) throw Refused{"messages share links"};
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+  if (pages_.bytes() > kMostBytes) throw Refused{"too many operations are under way at once"};
   if (progress_) progress_(nodes_done_, nodes_total_);
 }
 

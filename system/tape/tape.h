@@ -195,7 +195,6 @@ class Tape final : private EventSink, private network::MessageRecipient, private
   void settle() override { cast_.input().network.settle(); }
 
   void set_up();
-  void refuse_large_jobs();
   void check_plans();
   void bring_into_use();
   void set_up_agent(std::uint32_t number);

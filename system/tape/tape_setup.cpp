@@ -22,17 +22,8 @@ void Tape::set_up() {
   has_begun_ = true;
   if (cast_.is_folded()) bring_into_use();
   agents_.resize(cast_.agents());
-  refuse_large_jobs();
   for (std::uint32_t i = 0; i < agents_.size(); ++i) set_up_agent(i);
   find_meetings();
-}
-
-// Operations behind one that ends late are kept until then, at 40 bytes each and more; in the worst case all are.
-void Tape::refuse_large_jobs() {
-  constexpr std::uint64_t kMostOperations = 40'000'000;
-  std::uint64_t operations = 0;
-  for (std::uint32_t i = 0; i < cast_.agents(); ++i) operations += job_.graph(cast_.first_rank(i)).size();
-  if (operations > kMostOperations) throw Refused{"it has more operations than are kept at once"};
 }
 
 // Calls have one phase of one chunk, which their members enter and leave together.
