@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 """scripts/test --sanitize [PART]: the test suites under sanitizers, in parts of at most 80 minutes on two cores.
 
-Parts asan-1, asan-2, ... have all suites that ctest knows between them, under AddressSanitizer and UndefinedBehaviorSanitizer (preset
-`dev`); tsan has sweeps, searches and what else works on several threads, under ThreadSanitizer (preset `tsan`); valgrind has the
+Parts asan-1, asan-2, ... have all suites that ctest knows between them, under AddressSanitizer and UndefinedBehaviorSanitizer (preset `asan`); tsan has sweeps, searches and what else works on several threads, under ThreadSanitizer (preset `tsan`); valgrind has the
 command line (preset `release`). PART is the name of one; `next` the one whose turn it is by the number of commits; `list` prints all, with
 their suites. Without it all run, one after the other. Nothing is suppressed."""
 import json
@@ -53,8 +52,8 @@ def build(preset, *targets):
 
 
 def known_suites():
-    """Suites that ctest knows in the tree of preset `dev`, which is configured: {name: the command's words}."""
-    shown = subprocess.run(["ctest", "--preset", "dev", "--show-only=json-v1"], cwd=SOURCE, stdout=subprocess.PIPE, check=True).stdout
+    """Suites that ctest knows in the tree of preset `asan`, which is configured: {name: the command's words}."""
+    shown = subprocess.run(["ctest", "--preset", "asan", "--show-only=json-v1"], cwd=SOURCE, stdout=subprocess.PIPE, check=True).stdout
     return {test["name"]: test.get("command", []) for test in json.loads(shown)["tests"]}
 
 
@@ -82,7 +81,7 @@ def cases_of(program, *chosen):
 
 def run_shard(name, shard, shards):
     """Every so manieth case of a program of Catch2."""
-    program = BUILD / "dev" / "tests" / name / f"test_{name}"
+    program = BUILD / "asan" / "tests" / name / f"test_{name}"
     cases = cases_of(program, "~[.]")
     chosen = cases[shard::shards]
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
@@ -95,10 +94,10 @@ def run_shard(name, shard, shards):
 
 
 def run_asan(part):
-    configure("dev")
-    build("dev")
+    configure("asan")
+    build("asan")
     whole = [name for name, _, shards in part if shards == 1]
-    good = run(["ctest", "--preset", "dev", "--parallel", os.cpu_count() or 1, "--tests-regex", f"^({'|'.join(whole)})$"]) if whole else True
+    good = run(["ctest", "--preset", "asan", "--parallel", os.cpu_count() or 1, "--tests-regex", f"^({'|'.join(whole)})$"]) if whole else True
     return all([run_shard(*piece) for piece in part if piece[2] > 1]) and good
 
 
@@ -132,7 +131,7 @@ def run_valgrind(_):
 
 def all_parts():
     """[(name, what it has, minutes at most or None, how to run it)]."""
-    configure("dev")
+    configure("asan")
     found = []
     parts, loads = asan_parts(known_suites())
     for number, (part, load) in enumerate(zip(parts, loads), 1):
