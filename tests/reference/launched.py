@@ -91,7 +91,8 @@ class Device:
 
     def compute(self, operation, earliest_end, on_end):
         self.running = {"left": operation.duration * WHOLE, "speed": 0, "since": self.clock.now,
-                        "bound": operation.bound, "earliest": earliest_end, "on_end": on_end}
+                        "bound": operation.bound, "earliest": earliest_end, "on_end": on_end,
+                        "event": None}
         self.change()
 
     def change(self):
@@ -105,13 +106,16 @@ class Device:
         running["speed"] = speed_beside(running["bound"], sum(held for held, _ in self.holders.values()),
                                         sum(rate for _, rate in self.holders.values()))
         end = max(now + rounded_up(running["left"], running["speed"]), running["earliest"])
-        running["end"] = end
-        self.clock.after(end - now, lambda time: self.end(running, end))
+        scheduled = running["event"]
+        if scheduled is not None and scheduled[0] == end:
+            return
+        if scheduled is not None:
+            self.clock.cancel(scheduled)
+        running["event"] = self.clock.after(end - now, self.end)
 
-    def end(self, running, end):
-        if running is self.running and running["end"] == end:
-            self.running = None
-            running["on_end"](end)
+    def end(self, now):
+        running, self.running = self.running, None
+        running["on_end"](now)
 
 
 class SteadyCall:
