@@ -17,7 +17,9 @@ constexpr std::size_t kOperations = 4;
 
 std::string_view operation_of(CommKind comm) { return orrery::name_of(collective_kind(comm)); }
 
-std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 // Without an exponent, which quantities do not have.
 std::string plain(double number) {
