@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape as xml_escape
 
 from error_row import JOB, make_traces, small_trace
-from orrery_program import SOURCE, Checks, Program, scratch_folder, unbroken, write_files
+from orrery_program import SOURCE, run_parts, scratch_folder, unbroken, write_files
 
 REPLAY = str(SOURCE / "configs" / "studies" / "replay-a100.yaml")
 RESULT = ["schema", "version", "experiment", "provenance", "iteration_time_s", "ranks", "cluster_devices", "rank_classes",
@@ -632,16 +632,8 @@ def check_odd_but_sound(program, checks, folder):
                  "100,000 unknown keys are an error, told briefly", f"{outcome.broken}\n{outcome.stderr[-500:]}")
 
 
-def main():
-    program = Program(sys.argv[1])
-    checks = Checks()
-    for part in (check_shipped_data, check_lists, check_results, check_tables, check_repetition, check_validation, check_collectives, check_calibration,
-                 check_library_options, check_settings_in_files, check_resolved,
-                 check_output_trouble, check_names, check_warnings, check_groups_beside_traces, check_odd_but_sound):
-        with scratch_folder() as folder:
-            part(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_shipped_data, check_lists, check_results, check_tables, check_repetition, check_validation,
+                       check_collectives, check_calibration, check_library_options, check_settings_in_files,
+                       check_resolved, check_output_trouble, check_names, check_warnings, check_groups_beside_traces,
+                       check_odd_but_sound, apart=True))
