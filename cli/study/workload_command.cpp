@@ -104,9 +104,9 @@ int lint_workload(const WorkloadOptions& options, const Session& session) {
   for (const Problem& problem : report.problems) problems.push_back(to_json(problem));
   Failure failure = failure_of(report.problems);
   failure.exit_code = report.exit_status();
-  if (!report.disagreement.empty()) {
-    answer.as_it_is += "error: " + report.disagreement + "\n";
-    const Failure stuck = failure_of(StuckError(report.disagreement));
+  if (report.stuck) {
+    answer.as_it_is += fmt::format("error: {}\n", report.stuck->what());
+    const Failure stuck = failure_of(*report.stuck);
     failure.problems.push_back(stuck.problems.front());
     problems.push_back(to_json(stuck.problems.front()));
   }
