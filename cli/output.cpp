@@ -21,6 +21,7 @@
 
 #include "cli/terminal.h"
 #include "core/files/input_files.h"
+#include "core/files/json.h"
 #include "report/page/page.h"
 #include "report/table.h"
 
@@ -374,7 +375,7 @@ void write_file(const std::string& path, const std::string& text, Telling tellin
   if (telling == Telling::kEach) tell_written(path, file.size());
 }
 
-std::string json_text(const Json& document) { return document.dump(2) + "\n"; }
+std::string json_text(const Json& document) { return dump_json(document, 2) + "\n"; }
 
 void write_json(const std::string& path, const Json& document) {
   if (path == "-") return print_text(json_text(document), TextKind::kJson);

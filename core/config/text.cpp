@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/assert.h"
+#include "core/files/json.h"
 
 namespace orrery {
 namespace {
@@ -70,7 +71,7 @@ void write_map(const ConfigValue& map, const std::string& path, std::size_t inde
 
 std::string yaml_scalar(const std::string& text) {
   if (is_plain(text)) return text;
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return dump_json(nlohmann::json(text));
 }
 
 std::string yaml_text(const ConfigValue& map) { return yaml_text(map, {}); }
