@@ -42,7 +42,8 @@ auto named(const std::string& experiment, Do something) {
   try {
     return something();
   } catch (const StuckError& error) {
-    throw StuckError(fmt::format("{}: {}", printable(experiment), error.what()), error.rank(), error.node());
+    throw StuckError(fmt::format("{}: {}", printable(experiment), error.what()), error.rank(), error.node(),
+                     error.proposals());
   } catch (const InputError& error) {
     const auto is_named = [&](const Problem& problem) {
       return problem.where.file == experiment || problem.message.find(experiment) != std::string::npos;

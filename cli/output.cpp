@@ -21,6 +21,7 @@
 
 #include "cli/terminal.h"
 #include "core/files/input_files.h"
+#include "core/files/json.h"
 #include "report/page/page.h"
 #include "report/table.h"
 
@@ -212,7 +213,19 @@ Failure failure_of(const StuckError& error) {
   if (end < report.size()) problem.hint = report.substr(end + kHint.size());
   problem.rank = error.rank();
   problem.node = error.node();
+  problem.proposals = error.proposals();
   return {kStuck, {std::move(problem)}};
+}
+
+Json to_json(const Proposal& proposal) {
+  Json edits = Json::array();
+  for (const ProposedEdit& edit : proposal.edits) {
+    Json& json = edits.emplace_back(Json{{"edit", edit.kind}, {"rank", edit.rank}});
+    if (edit.node) json["node"] = *edit.node;
+    if (edit.other) json["other"] = *edit.other;
+    json["text"] = edit.text;
+  }
+  return {{"tried", proposal.is_tried}, {"edits", std::move(edits)}};
 }
 
 Json to_json(const Problem& problem) {
@@ -224,6 +237,7 @@ Json to_json(const Problem& problem) {
   if (problem.where.line > 0 && problem.where.column > 0) json["column"] = problem.where.column;
   if (problem.rank) json["rank"] = *problem.rank;
   if (!problem.node.empty()) json["node"] = problem.node;
+  for (const Proposal& proposal : problem.proposals) json["mendings"].push_back(to_json(proposal));
   return json;
 }
 
@@ -361,7 +375,7 @@ void write_file(const std::string& path, const std::string& text, Telling tellin
   if (telling == Telling::kEach) tell_written(path, file.size());
 }
 
-std::string json_text(const Json& document) { return document.dump(2) + "\n"; }
+std::string json_text(const Json& document) { return dump_json(document, 2) + "\n"; }
 
 void write_json(const std::string& path, const Json& document) {
   if (path == "-") return print_text(json_text(document), TextKind::kJson);

@@ -13,6 +13,7 @@
 #include "core/config/csv_lines.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
+#include "core/files/json.h"
 #include "core/suggest.h"
 #include "report/figures.h"
 #include "workload/training/layers/layer_program.h"
@@ -57,7 +58,7 @@ const Json* find(const Json& document, std::string_view path) {
 }
 
 std::string text_of(const Json& value, bool as_csv) {
-  if (!value.is_string()) return value.dump();
+  if (!value.is_string()) return dump_json(value);
   const std::string text = printable(value.get<std::string>(), SIZE_MAX);
   return as_csv ? csv_cell(text) : text;
 }

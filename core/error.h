@@ -29,13 +29,29 @@ std::string to_string(const Location& where);
 
 enum class Severity { kWarning, kError };
 
+// Change of what one rank does, in words and for a program.
+struct ProposedEdit {
+  std::string kind;        // add, remove, change, swap, unlink (no longer wait), leave (a group)
+  std::uint32_t rank = 0;  // of whose trace or program the nodes are
+  std::optional<std::uint64_t> node{};
+  std::optional<std::uint64_t> other{};  // node; of `add`: the one behind it
+  std::string text;
+};
+
+// Changes that together let a job finish whose ranks disagree or wait for one another.
+struct Proposal {
+  std::vector<ProposedEdit> edits;
+  bool is_tried = false;  // with them all ranks do finish
+};
+
 struct Problem {
   Severity severity = Severity::kError;
   Location where;
-  std::string message;  // what was found and what was expected
-  std::string hint;     // what to do about it; may be empty
+  std::string message;                  // what was found and what was expected
+  std::string hint;                     // what to do about it; may be empty
   std::optional<std::uint32_t> rank{};  // the first one concerned, where the problem is one of ranks
   std::string node{};                   // of its trace or program, as messages name it; may be empty
+  std::vector<Proposal> proposals{};    // of a job that cannot finish: the smallest changes
   bool tight_memory = false;            // a warning: it fits, but may run out
   bool out_of_memory = false;           // nothing is wrong but that it does not fit the devices' memory
 };
@@ -77,16 +93,19 @@ InputError located(const InputError& error, const std::string& file);
 // first that waits, where one is known.
 class StuckError : public std::exception {
  public:
-  explicit StuckError(std::string report, std::optional<std::uint32_t> rank = {}, std::string node = {})
-      : report_(std::move(report)), rank_(rank), node_(std::move(node)) {}
+  explicit StuckError(std::string report, std::optional<std::uint32_t> rank = {}, std::string node = {},
+                      std::vector<Proposal> proposals = {})
+      : report_(std::move(report)), rank_(rank), node_(std::move(node)), proposals_(std::move(proposals)) {}
   const char* what() const noexcept override { return report_.c_str(); }
   std::optional<std::uint32_t> rank() const { return rank_; }
   const std::string& node() const { return node_; }
+  const std::vector<Proposal>& proposals() const { return proposals_; }
 
  private:
   std::string report_;
   std::optional<std::uint32_t> rank_;
   std::string node_;
+  std::vector<Proposal> proposals_;
 };
 
 // Collects problems, so that all of a file are reported together.

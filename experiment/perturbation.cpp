@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "core/files/shell_word.h"
 #include "experiment/sections.h"
 
 #include <algorithm>
@@ -165,7 +166,7 @@ std::string hint_for(const SplitName& split, const Location& where) {
       printable(fmt::format("{0}{1}{0}: {{{2}}}", is_plain ? "" : "\"", split.name,
                             settings.empty() ? "bandwidth: 50 %" : fmt::format("{}", fmt::join(settings, ", "))));
   return where.file.starts_with("--set ")
-             ? fmt::format("a name with dots is one key: --set 'perturb.links={{{}}}'", links)
+             ? "a name with dots is one key: --set " + shell_quoted(fmt::format("perturb.links={{{}}}", links))
              : fmt::format("a name with dots is one key: links: {{{}}}", links);
 }
 

@@ -13,6 +13,7 @@
 #include "core/config/original_paths.h"
 #include "core/files/json.h"
 #include "core/files/read_file.h"
+#include "core/files/shell_word.h"
 #include "workload/chakra/file.h"
 #include "workload/import/kineto/kineto.h"
 #include "workload/import/layers/layers.h"
@@ -177,8 +178,9 @@ ConfigValue load_configuration(const std::string& file, const ConfigFiles& files
   if (is_profile_file(file)) return replay_of(file);
   if (std::optional<RecordedRun> recorded = load_recorded_run(file, files)) return std::move(recorded->experiment);
   if (workload::is_layers_text(files.beginning(file)))
-    throw InputError({file}, "is a table of layers of ASTRA-sim 1.0 or SimAI, not an experiment",
-                     fmt::format("turn it into traces: orrery workload import {} --out DIR", printable(file, 100)));
+    throw InputError(
+        {file}, "is a table of layers of ASTRA-sim 1.0 or SimAI, not an experiment",
+        fmt::format("turn it into traces: orrery workload import {} --out DIR", shell_word(printable(file, 100))));
   ConfigValue root = files.load(file, {}, diagnostics);
   if (is_document(root) && root.find("schema")->value.scalar.starts_with("orrery.result/"))
     throw InputError({file},

@@ -129,7 +129,11 @@ class Simulation::Parts {
   std::optional<SimulationTotals> run_tape(const SimulationProgress& progress);
   template <class By>
   SimulationTotals totals(const By& finish_of, std::uint64_t messages) const;
-  void make_world() { world_ = std::make_unique<World>(input_, options_, make_network_, plans_); }
+  // Nobody uses the one before any more: both together would take twice the memory.
+  void make_world() {
+    world_.reset();
+    world_ = std::make_unique<World>(input_, options_, make_network_, plans_);
+  }
 
   const SimulationInput input_;
   const SimulationOptions options_;
@@ -181,21 +185,20 @@ std::optional<SimulationTotals> Simulation::Parts::run_tape(const SimulationProg
   constexpr int kMostRuns = 3;
   Tape::ByNetwork by_network;
   for (int runs = 1;; ++runs) {
-    Tape tape(world_->engine, *world_->cast, world_->times, options_.collectives, by_network, observer_);
-    why_by_events_ = tape.run(progress);
-    if (tape.add_conflicts(by_network)) {
-      observer_.begin_anew();
-      by_network.all = by_network.all || runs + 1 >= kMostRuns;
-      make_world();
-      continue;
+    std::optional<Tape> tape(std::in_place, world_->engine, *world_->cast, world_->times, options_.collectives,
+                             by_network, observer_);
+    why_by_events_ = tape->run(progress);
+    const bool has_conflicts = tape->add_conflicts(by_network);
+    if (!has_conflicts && why_by_events_.empty()) {
+      tape->settle_up();
+      return totals([&](RankId rank) { return tape->finish(rank); }, tape->messages());
     }
-    if (why_by_events_.empty()) {
-      tape.settle_up();
-      return totals([&](RankId rank) { return tape.finish(rank); }, tape.messages());
-    }
+    const bool has_begun = tape->has_begun();
+    tape.reset();
     observer_.begin_anew();
-    if (tape.has_begun()) make_world();
-    return std::nullopt;
+    if (has_conflicts || has_begun) make_world();
+    if (!has_conflicts) return std::nullopt;
+    by_network.all = by_network.all || runs + 1 >= kMostRuns;
   }
 }
 

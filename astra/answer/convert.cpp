@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/files/json.h"
+
 namespace orrery::astra {
 namespace {
 
@@ -17,7 +19,7 @@ constexpr std::size_t kOperations = 4;
 
 std::string_view operation_of(CommKind comm) { return orrery::name_of(collective_kind(comm)); }
 
-std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string quoted(const std::string& text) { return dump_json(nlohmann::json(text)); }
 
 // Without an exponent, which quantities do not have.
 std::string plain(double number) {

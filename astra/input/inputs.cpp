@@ -11,6 +11,7 @@
 
 #include "astra/input/json_file.h"
 #include "core/files/input_files.h"
+#include "core/files/json.h"
 #include "core/files/read_file.h"
 #include "core/suggest.h"
 
@@ -225,7 +226,8 @@ Groups read_groups(const Flags& flags, std::uint32_t npus, std::vector<Problem>&
     std::vector<std::uint32_t>& ranks = groups[id];
     for (const nlohmann::json& rank : value) {
       const bool fits = rank.is_number_integer() && rank.get<std::int64_t>() >= 0 && rank.get<std::int64_t>() < npus;
-      if (!fits) file.fail(key, fmt::format("names rank {}, but the network has ranks 0 to {}", rank.dump(), npus - 1));
+      if (!fits)
+        file.fail(key, fmt::format("names rank {}, but the network has ranks 0 to {}", dump_json(rank), npus - 1));
       ranks.push_back(rank.get<std::uint32_t>());
     }
     std::vector<std::uint32_t> sorted = ranks;

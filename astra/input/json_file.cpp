@@ -86,7 +86,7 @@ double JsonFile::number(const std::string& key, double fallback) const {
 }
 
 std::string JsonFile::text(const std::string& key, const nlohmann::json& value) const {
-  if (!value.is_string()) fail(key, fmt::format("holds {}, expected a text", printable(value.dump())));
+  if (!value.is_string()) fail(key, fmt::format("holds {}, expected a text", printable(dump_json(value))));
   return value.get<std::string>();
 }
 

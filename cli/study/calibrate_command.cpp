@@ -9,6 +9,7 @@
 #include "cli/session.h"
 #include "cli/study/benchmark_machine.h"
 #include "core/files/input_files.h"
+#include "core/files/shell_word.h"
 #include "report/page/page.h"
 #include "report/table.h"
 #include "study/calibrate/machine/stages.h"
@@ -37,16 +38,12 @@ std::string default_file(const std::string& title) {
   return std::filesystem::path(title).filename().string() + "-calibrated.yaml";
 }
 
-std::string quoted(const std::string& text) {
-  return text.find_first_of(" {}'\"&;*") == std::string::npos ? text : fmt::format("'{}'", text);
-}
-
 std::string command_line(const study::MachineQuestion& question) {
   const study::CollectiveQuestion& machine = question.machine;
   std::string text = "orrery calibrate";
-  for (const std::string& file : question.files) text += " " + quoted(file);
+  for (const std::string& file : question.files) text += " " + shell_word(file);
   const auto add = [&](std::string_view option, const std::string& value) {
-    if (!value.empty()) text += fmt::format(" {} {}", option, quoted(value));
+    if (!value.empty()) text += fmt::format(" {} {}", option, shell_word(value));
   };
   add("--cluster", machine.cluster);
   add("--job", question.job);
@@ -78,11 +75,11 @@ std::string use_of(const study::MachineQuestion& question, const study::MachineC
                    const CalibratedFiles& files) {
   const bool has_collectives = !calibration.collectives.empty() && files.software.empty() && question.job.empty();
   if (has_collectives)
-    return fmt::format("orrery collective --cluster {} --library nccl --op all_reduce {}", quoted(files.cluster),
+    return fmt::format("orrery collective --cluster {} --library nccl --op all_reduce {}", shell_word(files.cluster),
                        fmt::join(calibration.collectives, " "));
-  std::string text = "orrery run " + (question.job.empty() ? "JOB.yaml" : quoted(question.job));
-  if (!files.cluster.empty()) text += " --set cluster=" + quoted(files.cluster);
-  if (!files.software.empty()) text += " --set workload.software=" + quoted(files.software);
+  std::string text = "orrery run " + (question.job.empty() ? "JOB.yaml" : shell_word(question.job));
+  if (!files.cluster.empty()) text += " --set cluster=" + shell_word(files.cluster);
+  if (!files.software.empty()) text += " --set workload.software=" + shell_word(files.software);
   if (!calibration.collectives.empty()) text += fmt::format(" {}", calibration.collectives.back());
   return text;
 }

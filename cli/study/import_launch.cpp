@@ -9,6 +9,7 @@
 
 #include "cli/output.h"
 #include "core/config/text.h"
+#include "core/files/shell_word.h"
 
 namespace orrery::cli {
 namespace {
@@ -125,7 +126,7 @@ void import_launch_files(const std::vector<std::string>& files, experiment::Laun
   write_file(out, experiment_text(launch, files));
   std::string text = experiment::launch_text(launch, options.details);
   if (options.cluster.empty())
-    text += fmt::format("run it with: orrery run {} --set cluster=NAME\n", printable(out, 200));
+    text += fmt::format("run it with: orrery run {} --set cluster=NAME\n", shell_word(printable(out, 200)));
   const Outputs without_file{session.outputs.json, {}};
   without_file.give({text, launch_json(launch, out)});
 }

@@ -19,6 +19,7 @@
 #include "collectives/rounds.h"
 #include "core/config/quantity_text.h"
 #include "core/files/input_files.h"
+#include "core/files/json.h"
 #include "experiment/docs.h"
 #include "experiment/experiment.h"
 #include "experiment/files/file_kinds.h"
@@ -255,7 +256,7 @@ Answer answer_in_own_form(std::string text, Json document) {
 }
 
 Answer document_answer(Json document) {
-  std::string text = document.dump(2) + "\n";
+  std::string text = dump_json(document, 2) + "\n";
   return answer_in_own_form(std::move(text), std::move(document));
 }
 
@@ -296,8 +297,8 @@ std::vector<Kind> kinds() {
           {"result-schema", [](const ConfigFiles&) { return document_answer(report::documents_schema(documents())); }},
           {"results",
            [](const ConfigFiles&) {
-              return answer_in_own_form(report::documents_text(documents()) + report::facts_text(),
-                                        report::documents_schema(documents()));
+             return answer_in_own_form(report::documents_text(documents()) + report::facts_text(),
+                                       report::documents_schema(documents()));
            }},
           {"schema",
            [](const ConfigFiles& files) {

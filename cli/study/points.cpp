@@ -19,6 +19,7 @@
 #include "core/error.h"
 #include "core/files/output_file.h"
 #include "core/files/read_file.h"
+#include "core/files/shell_word.h"
 #include "core/sha256.h"
 #include "study/launch/process.h"
 #include "study/launch/slurm.h"
@@ -77,8 +78,8 @@ std::string script_of(const PointOptions& options, std::size_t tasks, const std:
   std::vector<std::string> left_out = point_option_names();
   left_out.insert(left_out.end(), options.of_answer.begin(), options.of_answer.end());
   left_out.emplace_back("--format");
-  std::string command = study::shell_word(std::filesystem::read_symlink("/proc/self/exe").string()) + " ";
-  for (const std::string& word : words_of(*options.command, left_out)) command += study::shell_word(word) + " ";
+  std::string command = shell_word(std::filesystem::read_symlink("/proc/self/exe").string()) + " ";
+  for (const std::string& word : words_of(*options.command, left_out)) command += shell_word(word) + " ";
   command += fmt::format("--jobs={} ", options.cores());
   return fmt::format(
       "#!/bin/sh\n"
@@ -86,8 +87,8 @@ std::string script_of(const PointOptions& options, std::size_t tasks, const std:
       "# The points are {}.\n"
       "cd {} || exit\n"
       "exec {}--shard \"$((SLURM_ARRAY_TASK_ID + 1))/{}\"\n",
-      tasks, options.command->get_name(), fingerprint, study::shell_word(std::filesystem::current_path().string()),
-      command, tasks);
+      tasks, options.command->get_name(), fingerprint, shell_word(std::filesystem::current_path().string()), command,
+      tasks);
 }
 
 // Tasks of before go on if they do the same. The shell that runs the script reads it as Slurm has copied it.

@@ -16,6 +16,7 @@
 #include "cli/session.h"
 #include "cli/study/import_launch.h"
 #include "core/files/input_files.h"
+#include "core/files/json.h"
 #include "core/files/read_file.h"
 #include "experiment/job.h"
 #include "experiment/runs/check.h"
@@ -104,9 +105,9 @@ int lint_workload(const WorkloadOptions& options, const Session& session) {
   for (const Problem& problem : report.problems) problems.push_back(to_json(problem));
   Failure failure = failure_of(report.problems);
   failure.exit_code = report.exit_status();
-  if (!report.disagreement.empty()) {
-    answer.as_it_is += "error: " + report.disagreement + "\n";
-    const Failure stuck = failure_of(StuckError(report.disagreement));
+  if (report.stuck) {
+    answer.as_it_is += fmt::format("error: {}\n", report.stuck->what());
+    const Failure stuck = failure_of(*report.stuck);
     failure.problems.push_back(stuck.problems.front());
     problems.push_back(to_json(stuck.problems.front()));
   }
@@ -160,7 +161,7 @@ void write_and_tell(const workload::Job& job, const Outputs& outputs, workload::
   const auto quoted = [](const std::string& path) {
     const bool plain = std::ranges::all_of(
         path, [](unsigned char c) { return std::isalnum(c) != 0 || c == '/' || c == '.' || c == '_' || c == '-'; });
-    return plain ? path : nlohmann::json(path).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return plain ? path : dump_json(nlohmann::json(path));
   };
   const auto counted = [](std::size_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/assert.h"
+#include "core/files/json.h"
 
 namespace orrery {
 namespace {
@@ -23,11 +24,6 @@ bool is_plain(std::string_view text) {
          std::ranges::all_of(text, [&](char c) { return is_word(c) || kInside.find(c) != std::string_view::npos; });
 }
 
-std::string scalar_text(const std::string& text) {
-  if (is_plain(text)) return text;
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 // On one line.
 std::string flow_text(const ConfigValue& value) {
   std::string text;
@@ -36,12 +32,12 @@ std::string flow_text(const ConfigValue& value) {
     case Kind::kNull:
       return "~";
     case Kind::kScalar:
-      return scalar_text(value.scalar);
+      return yaml_scalar(value.scalar);
     case Kind::kList:
       for (const ConfigValue& item : value.items) add(flow_text(item));
       return "[" + text + "]";
     case Kind::kMap:
-      for (const ConfigEntry& entry : value.entries) add(scalar_text(entry.key) + ": " + flow_text(entry.value));
+      for (const ConfigEntry& entry : value.entries) add(yaml_scalar(entry.key) + ": " + flow_text(entry.value));
       return "{" + text + "}";
   }
   ORRERY_ASSERT(false);
@@ -57,7 +53,7 @@ void write_map(const ConfigValue& map, const std::string& path, std::size_t inde
   const std::string margin(indent, ' ');
   for (const ConfigEntry& entry : map.entries) {
     const std::string here = path.empty() ? entry.key : path + "." + entry.key;
-    text += margin + scalar_text(entry.key) + ":";
+    text += margin + yaml_scalar(entry.key) + ":";
     if (entry.value.kind == Kind::kMap && !entry.value.entries.empty()) {
       text += "\n";
       write_map(entry.value, here, indent + 2, comment_of, text);
@@ -72,6 +68,11 @@ void write_map(const ConfigValue& map, const std::string& path, std::size_t inde
 }
 
 }  // namespace
+
+std::string yaml_scalar(const std::string& text) {
+  if (is_plain(text)) return text;
+  return dump_json(nlohmann::json(text));
+}
 
 std::string yaml_text(const ConfigValue& map) { return yaml_text(map, {}); }
 

@@ -13,6 +13,9 @@ namespace orrery {
 // the notation of JSON.
 std::string yaml_text(const ConfigValue& map);
 
+// One text, as it stands among them.
+std::string yaml_scalar(const std::string& text);
+
 // The comment beside a value, by its path ("a.b"); empty: none. Values of lists are not asked for.
 using CommentOf = std::function<std::string(const std::string& path)>;
 std::string yaml_text(const ConfigValue& map, const CommentOf& comment_of);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The one way in which the program reads JSON. nlohmann's parser takes any depth, but its values are copied, printed
-// and looked at by functions that call themselves: a text that nests deeper than people and programs write is refused
-// first.
+// The one way in which the program reads and writes JSON. nlohmann's parser takes any depth, but its values are copied,
+// printed and looked at by functions that call themselves: a text that nests deeper than people and programs write is
+// refused first.
 #pragma once
 
 #include <cstddef>
@@ -67,6 +67,13 @@ std::optional<Json> json_of(std::string_view text) {
   } catch (const JsonError&) {
     return std::nullopt;
   }
+}
+
+// The value as text, in lines where `indent` says by how much. Bytes that are no UTF-8, as names of files may have, are
+// replaced.
+template <class Json>
+std::string dump_json(const Json& value, int indent = -1) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 // Calls `events` (nlohmann::json_sax) for what is in `text`. JsonError of its depth; other errors are events.

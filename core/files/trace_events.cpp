@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/files/json.h"
 
 namespace orrery {
 namespace {
@@ -19,9 +20,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 }  // namespace
 
-std::string json_string(std::string_view text) {
-  return nlohmann::json(printable(text, kLongestName)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_string(std::string_view text) { return dump_json(nlohmann::json(printable(text, kLongestName))); }
 
 std::string trace_time(Duration time) {
   const std::int64_t picoseconds = time.count();

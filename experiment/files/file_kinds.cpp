@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/files/shell_word.h"
 #include "experiment/files/foreign_files.h"
 #include "experiment/recorded_run.h"
 #include "workload/traces/files.h"
@@ -124,7 +125,8 @@ void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
   const ConfigValue root = files.peek(file);
   const FileKind kind = file_kind(file, files);
   if (kind == FileKind::kSweep)
-    throw InputError({file}, "this is a sweep of experiments, not one experiment", "orrery sweep " + printable(file));
+    throw InputError({file}, "this is a sweep of experiments, not one experiment",
+                     "orrery sweep " + shell_word(printable(file)));
   if (kind == FileKind::kAstraSim)
     throw InputError(
         {file}, fmt::format("this is ASTRA-sim's {} file, not an experiment", astra_sim_file(root)),

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/files/read_file.h"
+#include "core/files/shell_word.h"
 #include "experiment/launchers/launcher.h"
 #include "network/import/rocm_topology.h"
 #include "network/import/simai_topology.h"
@@ -182,7 +183,7 @@ constexpr std::array<TextKind, 19> kTexts = {{
 constexpr TextKind kAnyTable = {is_table, "a table of comma-separated values", kPlainText};
 
 ForeignFile filled(std::string_view what, std::string_view hint, const std::string& file) {
-  return {std::string(what), fmt::format(fmt::runtime(hint), printable(file, 100))};
+  return {std::string(what), fmt::format(fmt::runtime(hint), shell_word(printable(file, 100)))};
 }
 
 std::optional<ForeignFile> packed_file(const std::string& file, std::string_view bytes) {

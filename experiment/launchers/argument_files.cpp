@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config/quantity_text.h"
+#include "core/files/json.h"
 #include "core/files/read_file.h"
 #include "experiment/experiment.h"
 #include "workload/training/spec/model.h"
@@ -36,7 +37,7 @@ void add_arguments(const ConfigValue& value, const std::string& name, const Loca
   }
   std::vector<std::string> values;
   for (const ConfigValue& item : value.items)
-    values.push_back(item.kind == ConfigValue::Kind::kScalar ? item.scalar : to_json(item).dump());
+    values.push_back(item.kind == ConfigValue::Kind::kScalar ? item.scalar : dump_json(to_json(item)));
   if (values.empty()) values.emplace_back("[]");
   arguments.push_back({name, std::move(values), where});
 }
@@ -159,7 +160,7 @@ bool set_model(LaunchReading& reading, const std::string& fallback, std::optiona
 }
 
 std::string resolved_model(const LaunchWriting& writing) {
-  return to_json(writing.experiment().resolved.find("workload")->value.find("model")->value).dump();
+  return dump_json(to_json(writing.experiment().resolved.find("workload")->value.find("model")->value));
 }
 
 std::optional<std::int64_t> layers_of_model(const LaunchReading& reading, const std::string& model) {

@@ -117,7 +117,7 @@ std::string json_of_arguments(const LauncherTable& table, const WrittenLaunch& l
     }
     (*place)[std::string(rest)] = value_of(*index.row(table.canonical(argument.name)), argument);
   }
-  return root.dump(2) + "\n";
+  return dump_json(root, 2) + "\n";
 }
 
 std::string toml_of_arguments(const LauncherTable& table, const WrittenLaunch& launch) {
@@ -130,7 +130,7 @@ std::string toml_of_arguments(const LauncherTable& table, const WrittenLaunch& l
     auto place = std::ranges::find(sections, section, &std::pair<std::string, std::string>::first);
     if (place == sections.end()) place = sections.insert(place, {section, {}});
     place->second += fmt::format("{} = {}\n", argument.name.substr(dot + 1),
-                                 value_of(*index.row(table.canonical(argument.name)), argument).dump());
+                                 dump_json(value_of(*index.row(table.canonical(argument.name)), argument)));
   }
   std::string text;
   for (const auto& [section, lines] : sections)

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/config/text.h"
+#include "core/files/shell_word.h"
 #include "experiment/experiment.h"
 #include "experiment/launchers/argument_files.h"
 #include "experiment/launchers/launch_files.h"
@@ -127,13 +129,6 @@ std::int64_t nodes_of(const Experiment& experiment) {
   return each > 0 && devices % each == 0 ? devices / each : 1;
 }
 
-std::string quoted(const std::string& value) {
-  const bool is_plain = std::ranges::all_of(value, [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '.' || c == ',' || c == '_' || c == '-' || c == '+' || c == '/' || c == ':';
-  });
-  return is_plain && !value.empty() ? value : "'" + value + "'";
-}
-
 // A command of a shell, an argument a line.
 std::string print_script(const WrittenLaunch& launch, const Experiment& experiment) {
   const std::int64_t nodes = nodes_of(experiment);
@@ -142,7 +137,7 @@ std::string print_script(const WrittenLaunch& launch, const Experiment& experime
                   program_of(*experiment.jobs.front().workload.training->transformer()));
   for (const LauncherArgument& argument : launch.arguments) {
     text += " \\\n  " + argument.name;
-    for (const std::string& value : argument.values) text += " " + quoted(value);
+    for (const std::string& value : argument.values) text += " " + shell_word(value);
   }
   return text + "\n";
 }
@@ -177,9 +172,12 @@ std::string field_text(const LauncherArgument& argument) {
   std::string field = argument.name.substr(2);
   std::ranges::replace(field, '-', '_');
   if (other != kFieldNames.end()) field = other->field;
-  std::string value = argument.values.empty() ? "true" : argument.values.front();
-  if (argument.values.empty() && other != kFieldNames.end()) value = other->value;
-  if (argument.values.size() > 1) value = fmt::format("[{}]", fmt::join(argument.values, ", "));
+  std::string value = other != kFieldNames.end() && argument.values.empty() ? std::string(other->value) : "true";
+  if (!argument.values.empty()) {
+    std::vector<std::string> values;
+    for (const std::string& text : argument.values) values.push_back(yaml_scalar(text));
+    value = values.size() == 1 ? values.front() : fmt::format("[{}]", fmt::join(values, ", "));
+  }
   return fmt::format("  {}: {}\n", field, value);
 }
 

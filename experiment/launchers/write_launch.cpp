@@ -8,6 +8,7 @@
 
 #include "core/config/quantity_text.h"
 #include "core/config/text.h"
+#include "core/files/json.h"
 #include "experiment/experiment.h"
 #include "experiment/launchers/argument_table.h"
 #include "experiment/launchers/same_job.h"
@@ -23,7 +24,7 @@ bool is_for_people(std::string_view key) {
          key == "price";
 }
 
-std::string value_text(const ConfigValue& value) { return to_json(value).dump(); }
+std::string value_text(const ConfigValue& value) { return dump_json(to_json(value)); }
 
 // Values by path; a list is one value.
 void add_leaves(const ConfigValue& value, const std::string& path, Leaves& leaves) {

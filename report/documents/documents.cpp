@@ -137,6 +137,13 @@ DocumentKeys launcher_keys() {
 }
 
 DocumentKeys failure_keys() {
+  DocumentKeys edit = {
+      {KeyType::kText, "edit",
+       "`add`, `remove`, `change`, `swap`, `unlink` (does not wait for another node) or `leave` (a group)"},
+      {KeyType::kWhole, "rank", "whose trace or program is changed"},
+      maybe({KeyType::kWhole, "node", "which node of it; of `add`: the one in front of the new one"}),
+      maybe({KeyType::kWhole, "other", "the node that it changes places with, or waits for; of `add`: the one behind"}),
+      {KeyType::kText, "text", "the change in words"}};
   DocumentKeys problem = {{KeyType::kText, "message", "what is wrong"},
                           maybe({KeyType::kText, "severity", "`warning` of what is no error"}),
                           maybe({KeyType::kText, "hint", "what to do"}),
@@ -144,7 +151,13 @@ DocumentKeys failure_keys() {
                           maybe({KeyType::kWhole, "line", "from 1"}),
                           maybe({KeyType::kWhole, "column", "from 1"}),
                           maybe({KeyType::kWhole, "rank", "whose trace or program it is"}),
-                          maybe({KeyType::kText, "node", "which operation"})};
+                          maybe({KeyType::kText, "node", "which operation"}),
+                          maybe({KeyType::kList,
+                                 "mendings",
+                                 "of a job that cannot finish: the smallest changes that are found, each a mending by "
+                                 "itself, the likeliest first",
+                                 {{KeyType::kTruth, "tried", "whether all ranks do finish with it"},
+                                  {KeyType::kList, "edits", "changes that belong together", std::move(edit)}}})};
   DocumentKeys keys = {{KeyType::kWhole, "exit_code",
                         "2 bad input, 3 the job cannot finish, 4 a requested check failed, 5 it does not fit the "
                         "devices' memory"}};

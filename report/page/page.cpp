@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/files/json.h"
 #include "report/figures.h"
 #include "report/page/assets.h"
 
@@ -47,7 +48,7 @@ std::string escaped(std::string_view text) {
 // Nothing in it ends the element that holds it, or begins a comment there.
 std::string script_json(const Json& data) {
   std::string text;
-  for (const char c : data.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+  for (const char c : dump_json(data)) {
     if (c == '<')
       text += "\\u003c";
     else

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/files/json.h"
 #include "report/page/page.h"
 #include "report/parts.h"
 #include "report/passes/passes.h"
@@ -56,7 +57,7 @@ Json document_of(const TimelineSource& source, const CriticalPath& path) {
       for (Json& row : document[list]) row["members"] = printable(row["members"].get<std::string>(), 2 * kMostName);
   document["simulation"].erase("splits");
   if (document.contains("provenance")) cut(document["provenance"], "inputs", kMostRows);
-  if (document["experiment"].dump().size() > kMostExperiment) document["experiment"] = nullptr;
+  if (dump_json(document["experiment"]).size() > kMostExperiment) document["experiment"] = nullptr;
   return document;
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/config/csv_lines.h"
 #include "core/error.h"
+#include "core/files/json.h"
 #include "report/plot/picture_table.h"
 
 namespace orrery::report {
@@ -40,7 +41,7 @@ constexpr std::array<NamedWidth, 2> kWidths = {{{"column", 3.33 * kInch}, {"2-co
 PictureLook on_paper(double points) { return {points, kPaperFont, SvgUnit::kPoints, false}; }
 
 std::string cell_of(const Json& value) {
-  return csv_cell(value.is_null() ? "" : value.is_string() ? value.get<std::string>() : value.dump());
+  return csv_cell(value.is_null() ? "" : value.is_string() ? value.get<std::string>() : dump_json(value));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/files/json.h"
 #include "report/plot/drawing.h"
 #include "report/plot/picture_table.h"
 
@@ -20,7 +21,7 @@ constexpr double kHeight = 260, kWidth = 380, kStep = 22;
 // Columns that specifications add to those of the data.
 constexpr const char *kPlace = "_x", *kValue = "_y", *kLow = "_low", *kHigh = "_high";
 
-std::string quoted(const std::string& text) { return Json(text).dump(); }
+std::string quoted(const std::string& text) { return dump_json(Json(text)); }
 std::string field_of(const std::string& name) { return fmt::format("datum[{}]", quoted(name)); }
 
 // Vega reads a dot or a bracket in the name of a field as a step to a part of it.
@@ -34,7 +35,7 @@ std::string field_name(const std::string& name) {
 }
 
 Json divided(const std::string& column, double size, const char* as) {
-  return {{"calculate", fmt::format("isValid({0}) ? {0} / {1} : null", field_of(column), Json(size).dump())},
+  return {{"calculate", fmt::format("isValid({0}) ? {0} / {1} : null", field_of(column), dump_json(Json(size)))},
           {"as", as}};
 }
 
@@ -42,7 +43,7 @@ Json divided(const std::string& column, double size, const char* as) {
 std::string labels_of(const std::vector<Tick>& ticks) {
   std::string text;
   for (const Tick& tick : ticks)
-    text += fmt::format("datum.value == {} ? {} : ", Json(tick.value).dump(), quoted(tick.label));
+    text += fmt::format("datum.value == {} ? {} : ", dump_json(Json(tick.value)), quoted(tick.label));
   return text + "''";
 }
 
@@ -161,7 +162,7 @@ class Specification {
       axis["labelExpr"] = labels_of(ticks);
       axis["labelOverlap"] = true;
     } else if (panel.x.unit.size != 1) {
-      axis["labelExpr"] = fmt::format("datum.value / {}", Json(panel.x.unit.size).dump());
+      axis["labelExpr"] = fmt::format("datum.value / {}", dump_json(Json(panel.x.unit.size)));
     }
     return {{"field", kPlace}, {"type", "quantitative"}, {"scale", scale_of(panel.x)}, {"axis", axis}};
   }

@@ -19,6 +19,7 @@
 #include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
 #include "core/error.h"
+#include "core/files/json.h"
 #include "report/parts.h"
 #include "report/table.h"
 #include "study/compare/compare.h"
@@ -216,9 +217,9 @@ FigureText figure_text(std::string path) {
   const auto value =
       is_bytes
           ? +[](const nlohmann::ordered_json&
-                    json) { return json.is_number_integer() ? rounded(Bytes(json.get<std::int64_t>())) : json.dump(); }
+                    json) { return json.is_number_integer() ? rounded(Bytes(json.get<std::int64_t>())) : dump_json(json); }
           : +[](const nlohmann::ordered_json& json) {
-              return json.is_string() ? json.get<std::string>() : json.dump();
+              return json.is_string() ? json.get<std::string>() : dump_json(json);
             };
   for (const auto& [figure, key] : kKeys)
     if (path == figure) return {std::string(key), value};

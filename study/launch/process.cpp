@@ -130,15 +130,4 @@ Process run_process(std::span<const std::string> words, std::chrono::seconds lim
   return process;
 }
 
-std::string shell_word(std::string_view text) {
-  std::string word = "'";
-  for (const char character : text) {
-    if (character == '\'')
-      word += "'\\''";
-    else
-      word += character;
-  }
-  return word + "'";
-}
-
 }  // namespace orrery::study

@@ -21,7 +21,4 @@ struct Process {
 // `limit`, after which it is killed.
 Process run_process(std::span<const std::string> words, std::chrono::seconds limit = std::chrono::seconds(120));
 
-// Text quoted as one word of a POSIX shell, whatever it contains.
-std::string shell_word(std::string_view text);
-
 }  // namespace orrery::study

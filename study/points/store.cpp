@@ -62,7 +62,7 @@ bool PointStore::find(const std::string& key, const std::function<void(const Jso
     const Json document = parse_json<Json>(read_file(file.string(), {.most = kLargestPoint, .is_noted = false}));
     const Json& answer = document.at("answer");
     if (document.at("schema") != kSchema || document.at("key") != key ||
-        document.at("check") != sha256_of(answer.dump()))
+        document.at("check") != sha256_of(dump_json(answer)))
       throw InputError({}, "not what was written");
     take(answer);
   } catch (const std::exception&) {  // of JSON, or of what it says
@@ -77,13 +77,14 @@ bool PointStore::find(const std::string& key, const std::function<void(const Jso
 
 void PointStore::keep(const std::string& key, const Json& answer) {
   const std::filesystem::path file = file_of(key);
-  const Json document = {{"schema", kSchema}, {"key", key}, {"check", sha256_of(answer.dump())}, {"answer", answer}};
+  const Json document = {
+      {"schema", kSchema}, {"key", key}, {"check", sha256_of(dump_json(answer))}, {"answer", answer}};
   const std::lock_guard guard(mutex_);  // points that are alike have one file
   std::error_code code;
   if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, code)))
     std::filesystem::remove(file, code);
   OutputFile out(file.string(), Durability::kNone);  // what is lost is simulated again
-  out.write(document.dump() + "\n");
+  out.write(dump_json(document) + "\n");
   out.close();
   used_.insert(file.filename());
 }

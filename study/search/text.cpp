@@ -11,6 +11,7 @@
 
 #include "core/config/number_text.h"
 #include "core/config/quantity_text.h"
+#include "core/files/shell_word.h"
 #include "report/table.h"
 #include "study/search/search.h"
 
@@ -237,7 +238,7 @@ std::string search_text(const Search& search) {
   if (!search.settings.empty()) {
     std::string options;
     for (const std::string& setting : search.settings.front())
-      options += fmt::format("{}--set '{}'", options.empty() ? "" : " ", setting);
+      options += fmt::format("{}--set {}", options.empty() ? "" : " ", shell_quoted(setting));
     text += "\nthe best, for `orrery run`:\n" + report::wrapped(options, {.next = "  ", .joint = " \\"});
   }
   return text;

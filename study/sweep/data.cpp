@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config/csv_lines.h"
+#include "core/files/json.h"
 #include "core/version.h"
 #include "study/sweep/data.h"
 #include "study/sweep/lines.h"
@@ -75,7 +76,7 @@ std::vector<PointData> data_of(const Sweep& sweep, std::span<const SweepPoint> p
 
 std::string cell_of(const Json& value) {
   if (value.is_null()) return {};
-  return csv_cell(value.is_string() ? value.get<std::string>() : value.dump());
+  return csv_cell(value.is_string() ? value.get<std::string>() : dump_json(value));
 }
 
 Json value_of(const Json& object, const std::string& key) {
@@ -189,7 +190,7 @@ std::string sweep_csv(const Sweep& sweep, std::span<const SweepPoint> points) {
 
 std::string sweep_json_lines(const nlohmann::ordered_json& document) {
   std::string lines;
-  for (const Json& point : document["points"]) lines += point.dump() + "\n";
+  for (const Json& point : document["points"]) lines += dump_json(point) + "\n";
   return lines;
 }
 

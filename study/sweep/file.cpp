@@ -10,6 +10,7 @@
 
 #include "core/config/other_names.h"
 #include "core/config/relative.h"
+#include "core/files/json.h"
 #include "core/suggest.h"
 #include "experiment/experiment.h"
 #include "experiment/files/file_kinds.h"
@@ -24,7 +25,7 @@ using Kind = ConfigValue::Kind;
 
 // "8", "dgx-a100"; what is no plain value in the notation of JSON.
 std::string label_of(const ConfigValue& value) {
-  return value.kind == Kind::kScalar ? printable(value.scalar) : to_json(value).dump();
+  return value.kind == Kind::kScalar ? printable(value.scalar) : dump_json(to_json(value));
 }
 
 // `labels`: of the axis so far.

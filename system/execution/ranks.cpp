@@ -59,6 +59,14 @@ StreamTable::StreamTable(const workload::ExecutionGraph& graph, QueueScope scope
   std::vector<std::uint32_t> next(offsets_.begin(), offsets_.end() - 1);
   for (const NodeId node : graph.order())
     if (const std::uint32_t stream = step(node).stream; streams_[stream].in_order) sequence_[next[stream]++] = node;
+  for (std::uint32_t stream = 0; stream < streams_.size(); ++stream)
+    if (streams_[stream].kind == workload::NodeKind::kCompute) computing_.push_back(stream);
+  std::uint32_t computations = 0, node = 0;
+  for (const NodeId synchronisation : graph.synchronisations()) {
+    for (; node <= index_of(synchronisation); ++node)
+      if (steps_[node].kind == workload::NodeKind::kCompute) ++computations;
+    computations_up_to_.push_back(computations);
+  }
 }
 
 std::span<const NodeId> StreamTable::sequence(std::uint32_t stream) const {
@@ -66,8 +74,7 @@ std::span<const NodeId> StreamTable::sequence(std::uint32_t stream) const {
 }
 
 RankExecution::RankExecution(const workload::ExecutionGraph& graph, const StreamTable& streams)
-    : graph_(&graph), streams_(&streams), stream_states_(streams.streams().size()), nodes_(graph.size()) {
-  synchronised_ = Time{} - graph.host_ahead(0);
+    : graph_(&graph), streams_(&streams), stream_states_(streams.streams().size()), nodes_(graph.size()), host_(graph) {
   for (std::uint32_t i = 0; i < graph.size(); ++i)
     if (graph.predecessor_count(NodeId(i)) == 0) make_ready(NodeId(i), Time{});
 }
@@ -81,6 +88,7 @@ std::optional<NodeId> RankExecution::take(Time now) {
       nodes_.open(index_of(*node)) = kRunning + begin_run(now);
       ++stream.running;
       ++stream.runs;
+      if (streams_->streams()[number].kind == workload::NodeKind::kCompute) host_.take();
       if (step(*node).is_repetition) note_repetition(*node, now);
       return node;
     }
@@ -139,30 +147,20 @@ Time RankExecution::complete(NodeId node, Time now, Time synchronised) {
   run.next_free = free_run_;
   free_run_ = number;
   ++done_;
-  const std::span<const NodeId> synchronisations = graph_->synchronisations();
-  if (synchronisations_ < synchronisations.size() && synchronisations[synchronisations_] == node) {
-    ++synchronisations_;
-    synchronised_ = synchronised - graph_->host_ahead(synchronisations_);
-  }
   touch(step.stream);
   const Time taken = run.taken;
   for (const NodeId successor : step.successors)
     if (++nodes_.open(index_of(successor)) == this->step(successor).predecessors) make_ready(successor, now);
+  if (host_.finish(*graph_, node, synchronised, streams_->computations_up_to()))
+    for (const std::uint32_t stream : streams_->computing()) touch(stream);
   return taken;
 }
 
 Duration RankExecution::host_wait(NodeId node, Duration time, Time now) const {
   if (!graph_->has_host()) return Duration::zero();
   const workload::HostWork host = graph_->host(node);
-  const std::span<const NodeId> synchronisations = graph_->synchronisations();
-  const bool was_launched = synchronisations_ > 0 && node < synchronisations[synchronisations_ - 1];
-  if (was_launched) return Duration::zero();
+  if (host.span == Duration::zero()) return Duration::zero();
   return launch_wait(host.launches, host.span, graph_->duration(node).value_or(time), time, host_turns_to(node), now);
-}
-
-bool RankExecution::is_behind_host(NodeId node) const {
-  const std::span<const NodeId> synchronisations = graph_->synchronisations();
-  return synchronisations_ < synchronisations.size() && node > synchronisations[synchronisations_];
 }
 
 std::optional<std::uint32_t> RankExecution::runs_if_free(NodeId node) const {
@@ -230,14 +228,16 @@ std::optional<NodeId> RankExecution::choose(std::uint32_t number) const {
   const Stream& stream = streams_->streams()[number];
   const StreamState& state = stream_states_[number];
   if (stream.exclusive && state.running > state.waiting) return state.held == 0 ? choose_called(number) : std::nullopt;
+  NodeId first;
   if (stream.in_order) {
     const std::span<const NodeId> sequence = streams_->sequence(number);
     if (state.runs == sequence.size() || this->state(sequence[state.runs]) != State::kReady) return std::nullopt;
-    return sequence[state.runs];
+    first = sequence[state.runs];
+  } else {
+    if (state.ready.empty()) return std::nullopt;
+    first = state.ready.front();
   }
-  if (state.ready.empty()) return std::nullopt;
-  const NodeId first = state.ready.front();
-  if (stream.kind == workload::NodeKind::kCompute && is_behind_host(first)) return std::nullopt;
+  if (stream.kind == workload::NodeKind::kCompute && host_.is_in_front_of(*graph_, first)) return std::nullopt;
   return first;
 }
 

@@ -18,6 +18,7 @@
 #include "core/paged.h"
 #include "core/small_vector.h"
 #include "core/units.h"
+#include "system/execution/host_progress.h"
 #include "system/plans/plan.h"
 #include "workload/graph/execution_graph.h"
 
@@ -28,7 +29,8 @@ namespace orrery::system {
 // a time, the smallest ready id. Collective: a communicator, one call at a time, the smallest ready id (see
 // RankExecution::call), or any number of them. Send: a peer, the smallest ready id, the next starts when the last byte
 // of the one before has left, or while that waits for its receive. Receive: posted when ready, any number at a time.
-// No-op: nothing is occupied. A computation behind one that the host synchronises with is launched when that is done.
+// No-op: nothing is occupied. A computation behind nodes that the host synchronises with is launched when all of them
+// are done.
 struct Stream {
   workload::NodeKind kind = workload::NodeKind::kNoOp;  // kMemoryLoad for stores too
   std::uint32_t slot = 0;                               // device stream, communicator slot or peer slot
@@ -56,12 +58,17 @@ class StreamTable {
   std::span<const Stream> streams() const { return streams_; }
   // The nodes of an in-order stream in canonical order; empty for the others.
   std::span<const NodeId> sequence(std::uint32_t stream) const;
+  // Streams of computations; and number of computations up to each of graph.synchronisations(), with that itself.
+  std::span<const std::uint32_t> computing() const { return computing_; }
+  std::span<const std::uint32_t> computations_up_to() const { return computations_up_to_; }
 
  private:
   std::vector<ProgramStep> steps_;  // by node
   std::vector<Stream> streams_;
   std::vector<std::uint32_t> offsets_;  // per stream, into sequence_
   std::vector<NodeId> sequence_;
+  std::vector<std::uint32_t> computing_;
+  std::vector<std::uint32_t> computations_up_to_;
 };
 
 class RankExecution {
@@ -82,14 +89,14 @@ class RankExecution {
   Time complete(NodeId node, Time now, Time synchronised);
 
   // The rank begins at `time`, and its host with it.
-  void begin_at(Time time) { synchronised_ += time.time_since_epoch(); }
+  void begin_at(Time time) { host_.begin_at(time); }
   // Wait of the computation `node`, taken at `now` and of `time`, for the host to launch its kernels: it ends that much
   // later. One whose time is another than its graph's has kernels that are as much longer or shorter.
   Duration host_wait(NodeId node, Duration time, Time now) const;
   // The running computation `node` is so long in waiting.
   void wait_for_host(NodeId node, Duration wait) { run_of(node).waits = wait; }
-  // The time at which the host turns to `node`, once what it synchronises with before is done.
-  Time host_turns_to(NodeId node) const { return synchronised_ + graph_->host_before(node); }
+  // The time at which the host turns to the computation `node`, once what it synchronises with before is done.
+  Time host_turns_to(NodeId node) const { return host_.turns_to(*graph_, node); }
 
   // A peer has entered the collective call `node`: it may run beside calls that still wait for members.
   void call(NodeId node);
@@ -155,7 +162,6 @@ class RankExecution {
   std::uint32_t begin_run(Time now);
   void end_run(const Run& run, StreamState& stream);
   void make_ready(NodeId node, Time now);
-  bool is_behind_host(NodeId node) const;
   void touch(std::uint32_t stream);
   std::optional<NodeId> choose(std::uint32_t stream) const;
   std::optional<NodeId> choose_called(std::uint32_t stream) const;
@@ -172,8 +178,7 @@ class RankExecution {
   SmallVector<std::uint32_t, 4> touched_;  // streams
   SmallVector<NodeId, 2> called_;          // calls that peers have entered and this rank has not
   std::size_t done_ = 0;
-  std::uint32_t synchronisations_ = 0;                      // done
-  Time synchronised_;                                       // when the host went on behind the last of them
+  HostProgress host_;
   std::vector<std::pair<NodeId, Time>> ready_repetitions_;  // and since when
   bool has_waited_ = false;
 };

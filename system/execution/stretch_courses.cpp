@@ -126,7 +126,7 @@ StretchCourses::StretchCourses(const workload::ExecutionGraph& graph, const work
   std::ranges::sort(first_run_, {}, &OperationRecord::node);
   for (const OperationRecord& operation : first_run_)
     require_repeatable(graph.kind(operation.node) != workload::NodeKind::kCollective ||
-                       operation.moving == operation.start);
+                       (operation.moving == operation.start && !graph.host(operation.node).synchronises));
   if (device || waited_from_before(graph, first_run_)) replay_.emplace(graph, stretch, first_run_, std::move(device));
 }
 

@@ -162,10 +162,8 @@ void TapeProgram::order_host() {
     if (is_computation && count > 0) added_.push_back({synchronisations[count - 1], node});
     if (is_computation) ++computations;
     if (count == synchronisations.size() || synchronisations[count] != node) continue;
-    const auto is_computed = [&](NodeId after) { return graph_.kind(after) == NodeKind::kCompute; };
     const bool is_ordered = count == 0 || is_before(synchronisations[count - 1], node);
-    if (!is_ordered || ancestors_[i] + (is_computation ? 1 : 0) < computations ||
-        (!is_computation && std::ranges::none_of(graph_.successors(node), is_computed)))
+    if (!is_ordered || ancestors_[i] + (is_computation ? 1 : 0) < computations)
       return refuse("a synchronisation runs beside computations");
     ++count;
   }

@@ -157,7 +157,7 @@ Time Tape::host_turns_to(const Agent& agent, NodeId node) const {
   return begin - graph.host_ahead(done) + graph.host_before(node);
 }
 
-// Wait as in RankExecution::host_wait(): no computation starts when a synchronisation behind it is done.
+// Wait as in RankExecution::host_wait().
 Duration Tape::host_wait(const Agent& agent, NodeId node, Duration time, Time now) const {
   const workload::ExecutionGraph& graph = agent.program->graph();
   if (!graph.has_host()) return Duration::zero();

@@ -329,6 +329,13 @@ TOGETHER = [
           {"job.yaml": GROUPS, **CROSSED_GROUPS,
            **{f"rank.{rank}.et": trace.bytes() for rank, trace in enumerate(make_traces.crossed_groups())}}, answers=True)
       for arguments, options in ((["workload", "lint", "rank"], ["--groups", "groups.json"]), (["check", "job.yaml"], []))],
+    Row("`workload lint` of members that bring different sizes to an all-to-all", 0,
+        ["rank: warning: 1 of 2 calls on communicator \"world\" are uneven: the members of call 2, all_to_all, bring 999 to "
+         "1048576 bytes", "hint: sizes by peer are not in traces: each member's is taken to be cut evenly",
+         "the traces are sound"],
+        ["workload", "lint", "rank"],
+        {f"rank.{rank}.et": trace_of(call(), call(comm_type=make_traces.ALL_TO_ALL, comm_size=size))
+         for rank, size in enumerate((1 << 20, 999))}, answers=True),
     Row("`workload lint` of ranks that disagree", 3, ["all_reduce of 999 bytes"], ["workload", "lint", "rank"],
         {"rank.0.et": trace_of(call()), "rank.1.et": trace_of(call(comm_size=999))}, answers=True),
     Row("`workload lint` of a broken trace", 2, ["rank.0.et: error: collective without comm_size"],

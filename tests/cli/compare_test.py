@@ -4,9 +4,8 @@
 times to the picosecond, and its answer fits a screen."""
 import json
 import sys
-from pathlib import Path
 
-from orrery_program import SMALL_JOB, SOURCE, Checks, Program, scratch_folder
+from orrery_program import SMALL_JOB, SOURCE, run_parts
 
 STUDIES = SOURCE / "configs" / "studies"
 LLAMA = STUDIES / "llama2-13b-four-nodes.yaml"
@@ -189,21 +188,6 @@ def check_by_hand(program, checks, folder):
     checks.check(" 0 pairs" not in text, "errors of ratios are those of the jobs that are named", text)
 
 
-def main():
-    program, checks = Program(sys.argv[1]), Checks()
-    with scratch_folder() as name:
-        folder = Path(name)
-        check_changes(program, checks, folder)
-        check_files(program, checks, folder)
-        check_sureness(program, checks, folder)
-        check_warnings_once(program, checks, folder)
-        check_pace(program, checks, folder)
-        check_figures(program, checks, folder)
-        check_many(program, checks, folder)
-        check_screens(program, checks, folder)
-        check_by_hand(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_changes, check_files, check_sureness, check_warnings_once, check_pace, check_figures,
+                       check_many, check_screens, check_by_hand))

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape as xml_escape
 
 from error_row import JOB, make_traces, small_trace
-from orrery_program import SOURCE, Checks, Program, scratch_folder, unbroken, write_files
+from orrery_program import SOURCE, run_parts, scratch_folder, unbroken, write_files
 
 REPLAY = str(SOURCE / "configs" / "studies" / "replay-a100.yaml")
 RESULT = ["schema", "version", "experiment", "provenance", "iteration_time_s", "ranks", "cluster_devices", "rank_classes",
@@ -586,6 +586,23 @@ def check_groups_beside_traces(program, checks, folder):
     (Path(folder) / "groups.json").unlink()
 
 
+def check_mendings(program, checks, folder):
+    """What would mend a job that cannot finish is data in every document that says so."""
+    group, crossed = make_traces.crossed_groups_file(), [trace.bytes() for trace in make_traces.crossed_groups()]
+    write_files(folder, {**SOUND, "job.yaml": JOB.replace("{prefix: rank}", "{prefix: rank, groups: groups.json}"),
+                         "groups.json": group, "rank.0.et": crossed[0], "rank.1.et": crossed[1]})
+    for arguments in (["run", "job.yaml"], ["check", "job.yaml"], ["workload", "lint", "rank", "--groups", "groups.json"],
+                      ["compare", "job.yaml", "--vs", "network.model=alpha-beta"]):
+        outcome = program.run([*arguments, "--json", "-"], folder)
+        mendings = json.loads(outcome.stdout)["error"].get("mendings", [])
+        edits = [mending["edits"] for mending in mendings]
+        checks.check(outcome.code == 3 and len(edits) >= 2 and all(mending["tried"] for mending in mendings) and
+                     {(edit["edit"], edit["rank"]) for (edit,) in edits} >= {("swap", 0), ("swap", 1)},
+                     f"`{' '.join(arguments)} --json -` has mendings", outcome.stdout)
+        said = unbroken(outcome.stderr + outcome.stdout)
+        checks.check(all(edit["text"] in said for of_one in edits for edit in of_one), "in the words of the report", said)
+
+
 def check_odd_but_sound(program, checks, folder):
     """What is legal gives the same time, however odd it looks."""
     long_name = "n" * 200
@@ -632,16 +649,8 @@ def check_odd_but_sound(program, checks, folder):
                  "100,000 unknown keys are an error, told briefly", f"{outcome.broken}\n{outcome.stderr[-500:]}")
 
 
-def main():
-    program = Program(sys.argv[1])
-    checks = Checks()
-    for part in (check_shipped_data, check_lists, check_results, check_tables, check_repetition, check_validation, check_collectives, check_calibration,
-                 check_library_options, check_settings_in_files, check_resolved,
-                 check_output_trouble, check_names, check_warnings, check_groups_beside_traces, check_odd_but_sound):
-        with scratch_folder() as folder:
-            part(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_shipped_data, check_lists, check_results, check_tables, check_repetition, check_validation,
+                       check_collectives, check_calibration, check_library_options, check_settings_in_files,
+                       check_resolved, check_output_trouble, check_names, check_warnings, check_groups_beside_traces, check_mendings,
+                       check_odd_but_sound, apart=True))

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from orrery_program import SOURCE, Checks, Program, scratch_folder
+from orrery_program import SOURCE, run_parts
 
 STUDIES = SOURCE / "configs" / "studies"
 GPT = STUDIES / "gpt3-175b-128-a100.yaml"
@@ -142,16 +142,5 @@ def check_slack(program, checks, folder):
                      after["iteration_time_s"])
 
 
-def main():
-    program, checks = Program(sys.argv[1]), Checks()
-    with scratch_folder() as folder:
-        check_sums(program, checks, folder)
-        check_hosts(program, checks, folder)
-        check_culprits(program, checks, folder)
-        check_what_is_beside_it(program, checks, folder)
-        check_slack(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_sums, check_hosts, check_culprits, check_what_is_beside_it, check_slack))

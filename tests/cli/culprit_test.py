@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from random import Random
 
-from orrery_program import SOURCE, Checks, Program, scratch_folder
+from orrery_program import SOURCE, run_parts
 
 STUDIES = SOURCE / "configs" / "studies"
 GPT = STUDIES / "gpt3-175b-128-a100.yaml"
@@ -158,16 +158,5 @@ def check_all_fit(program, checks, folder):
     checks.check(fit > 30, "most studies are single experiments", fit)
 
 
-def main():
-    program, checks = Program(sys.argv[1]), Checks()
-    with scratch_folder() as folder:
-        check_culprits(program, checks, folder)
-        check_slow_host(program, checks, folder)
-        check_alike(program, checks, folder)
-        check_every_way(program, checks, folder)
-        check_all_fit(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_culprits, check_slow_host, check_alike, check_every_way, check_all_fit))

@@ -5,9 +5,8 @@ that of the file edited by hand; it names the links that the job waits for; its 
 import json
 import math
 import sys
-from pathlib import Path
 
-from orrery_program import SOURCE, Checks, Program, scratch_folder
+from orrery_program import SOURCE, run_parts
 
 STUDIES = SOURCE / "configs" / "studies"
 LLAMA = STUDIES / "llama2-13b-four-nodes.yaml"
@@ -180,24 +179,12 @@ def check_screens(program, checks, folder):
                      f"explain {arguments[0]} fits a screen", f"{len(lines)} lines, {widest} columns\n{outcome.stdout}")
 
 
-def main():
-    program, checks = Program(sys.argv[1]), Checks()
-    with scratch_folder() as name:
-        folder = Path(name)
-        check_variants(program, checks, folder, LLAMA, *A800)
-        check_variants(program, checks, folder, STUDIES / "straggler.yaml")
-        check_variants(program, checks, folder, STUDIES / "all-reduce-ring.yaml")
-        check_edited_file(program, checks, folder)
-        check_names(program, checks, folder)
-        check_refusals(program, checks, folder)
-        check_ratio_error(program, checks, folder)
-        check_hosts(program, checks, folder)
-        check_memory(program, checks, folder)
-        check_reasons(program, checks, folder)
-        check_others(program, checks, folder)
-        check_screens(program, checks, folder)
-    return checks.exit_code()
+def check_studies(program, checks, folder):
+    check_variants(program, checks, folder, LLAMA, *A800)
+    check_variants(program, checks, folder, STUDIES / "straggler.yaml")
+    check_variants(program, checks, folder, STUDIES / "all-reduce-ring.yaml")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_studies, check_edited_file, check_names, check_refusals, check_ratio_error, check_hosts,
+                       check_memory, check_reasons, check_others, check_screens))

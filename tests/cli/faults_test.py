@@ -6,7 +6,7 @@ import json
 import math
 import sys
 
-from orrery_program import SMALL_JOB, SOURCE, Checks, Program, scratch_folder
+from orrery_program import SMALL_JOB, run_parts
 
 # Nodes 0 and 1; data-parallel groups and pipeline sends cross the NICs.
 JOB = SMALL_JOB.replace("nodes: 2", "nodes: 4").replace("data: 2", "data: 4")
@@ -174,16 +174,6 @@ def check_sweep(program, checks, folder):
     checks.check(done.code == 0, "a sweep over the bandwidth of a class of links", done.stderr)
 
 
-def main():
-    program, checks = Program(sys.argv[1]), Checks()
-    with scratch_folder() as name:
-        folder = type(SOURCE)(name)
-        (folder / "job.yaml").write_text(JOB)
-        for check in (check_same, check_folding, check_themis, check_culprit, check_cost, check_seeds, check_all_keys,
-                      check_slips, check_sweep):
-            check(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_same, check_folding, check_themis, check_culprit, check_cost, check_seeds, check_all_keys,
+                       check_slips, check_sweep, files={"job.yaml": JOB}))

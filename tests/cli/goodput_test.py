@@ -6,7 +6,7 @@ import json
 import math
 import sys
 
-from orrery_program import SMALL_JOB, SOURCE, Checks, Program, scratch_folder
+from orrery_program import SMALL_JOB, run_parts
 
 HOUR = 3600
 OPTIONS = ["--mtbf", "200 h", "--restart", "10 min", "--checkpoint-time", "30 s"]
@@ -152,16 +152,6 @@ def check_published(program, checks, folder):
     checks.check(document["goodput"] > 0.9, "more than 90 %", document["goodput"])
 
 
-def main():
-    program, checks = Program(sys.argv[1]), Checks()
-    with scratch_folder() as name:
-        folder = type(SOURCE)(name)
-        (folder / "job.yaml").write_text(SMALL_JOB)
-        for check in (check_closed_form, check_options, check_state, check_tokens, check_few_intervals,
-                      check_hopeless, check_own_keys, check_published):
-            check(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_closed_form, check_options, check_state, check_tokens, check_few_intervals, check_hopeless,
+                       check_own_keys, check_published, files={"job.yaml": SMALL_JOB}))

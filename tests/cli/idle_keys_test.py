@@ -4,9 +4,8 @@
 import json
 import re
 import sys
-from pathlib import Path
 
-from orrery_program import SMALL_JOB, SOURCE, Checks, Program, scratch_folder
+from orrery_program import SMALL_JOB, SOURCE, run_parts
 
 NIC = "cluster.node.nics.bandwidth"
 # Of a DGX A100, a key, a value, and what of the warning names the winner.
@@ -357,17 +356,8 @@ def check_sweep_view(program, checks, folder):
                  "check refuses figures that no result has", printed)
 
 
-def main():
-    program, checks = Program(sys.argv[1]), Checks()
-    with scratch_folder() as name:
-        folder = Path(name)
-        (folder / "job.yaml").write_text(SMALL_JOB)
-        for check in (check_capped, check_capped_in_part, check_partly_capped, check_own_cluster, check_undone, check_explained,
-                      check_unused_links,                       check_uncrossed, check_overruled, check_software, check_unused,
-                      check_sweep_view, check_even_skew, check_true_reasons):
-            check(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_capped, check_capped_in_part, check_partly_capped, check_own_cluster, check_undone,
+                       check_explained, check_unused_links, check_uncrossed, check_overruled, check_software,
+                       check_unused, check_sweep_view, check_even_skew, check_true_reasons,
+                       files={"job.yaml": SMALL_JOB}))

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
+from orrery_program import Program, SOURCE, run_parts, write_files
 
 SHELLS = ("bash", "zsh", "fish")
 VERSION = re.search(r"^project\(orrery VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text(), re.M).group(1)
@@ -251,14 +251,6 @@ def check_installed(program, checks, folder):
                  "without configurations there is one clear error", outcome.stderr)
 
 
-def main():
-    program = Program(sys.argv[1])
-    checks = Checks()
-    for part in (check_version, check_written, check_pages, check_values, check_completions, check_installed):
-        with scratch_folder() as folder:
-            part(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_version, check_written, check_pages, check_values, check_completions, check_installed,
+                       apart=True))

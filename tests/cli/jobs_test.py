@@ -10,7 +10,7 @@ from pathlib import Path
 
 from broken_imports import ASTRA, GOAL, PROFILE, SIMAI
 from broken_jobs import MODEL, TOO_LARGE
-from orrery_program import Checks, Program, scratch_folder, studies, write_files
+from orrery_program import run_parts, studies, write_files
 
 FIGURES = ["mfu", "model_tflops_per_gpu", "memory"]
 MEMORY = ["peak_bytes", "rest_bytes", "in_use_bytes", "capacity_bytes", "by"]
@@ -214,14 +214,6 @@ def check_imports(program, checks, folder):
     checks.check(doubled.code == 0 and doubled.stdout != "", "several iterations", doubled.stderr)
 
 
-def main():
-    program = Program(sys.argv[1])
-    checks = Checks()
-    for part in (check_studies, check_figures, check_memory, check_replay, check_dispatch, check_imports):
-        with scratch_folder() as folder:
-            part(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_studies, check_figures, check_memory, check_replay, check_dispatch, check_imports,
+                       apart=True))

@@ -6,7 +6,7 @@ import json
 import sys
 
 from model_shapes import BESIDE, COMMON, REFUSED, SHAPES
-from orrery_program import SOURCE, Checks, Program, scratch_folder
+from orrery_program import run_parts
 
 TOLERANCE = 1e-3
 
@@ -66,14 +66,5 @@ def check_refused(program, checks, folder):
         checks.check(f"config.json:{line}:" in done.stderr, f"{name}: names the line {line}", done.stderr)
 
 
-def main():
-    program, checks = Program(sys.argv[1]), Checks()
-    with scratch_folder() as name:
-        folder = type(SOURCE)(name)
-        for check in (check_shapes, check_other_names, check_whole_files, check_refused):
-            check(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_shapes, check_other_names, check_whole_files, check_refused))

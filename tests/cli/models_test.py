@@ -6,7 +6,7 @@ import json
 import math
 import sys
 
-from orrery_program import SMALL_JOB, SOURCE, Checks, Program, scratch_folder
+from orrery_program import SMALL_JOB, run_parts
 
 LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "num_hidden_layers": 32,
          "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256,
@@ -329,15 +329,6 @@ def check_plans(program, checks, folder):
         checks.check(one["recomputed_total_bytes"] < one["total_bytes"], "recomputation saves memory", one)
 
 
-def main():
-    program, checks = Program(sys.argv[1]), Checks()
-    with scratch_folder() as name:
-        folder = type(SOURCE)(name)
-        for check in (check_published, check_as_workload, check_required, check_wrong, check_left_out, check_windows, check_by_keys, check_refused,
-                      check_sequence_hint, check_plans):
-            check(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_published, check_as_workload, check_required, check_wrong, check_left_out, check_windows,
+                       check_by_keys, check_refused, check_sequence_hint, check_plans))

@@ -9,6 +9,7 @@ import pty
 import re
 import struct
 import subprocess
+import sys
 import tempfile
 import termios
 from pathlib import Path
@@ -137,6 +138,19 @@ class Checks:
     def exit_code(self):
         print(f"{self.done} checks, {self.failed} failed")
         return 1 if self.failed or not self.done else 0
+
+
+def run_parts(*parts, files=None, apart=False):
+    """The main function of a test of the program that the command line names: its parts are called with the program,
+    the checks and a folder that holds `files`, or, `apart`, each with a folder of its own. Returns the exit code."""
+    program, checks = Program(sys.argv[1]), Checks()
+    for together in [[part] for part in parts] if apart else [parts]:
+        with scratch_folder() as name:
+            folder = Path(name)
+            write_files(folder, files or {})
+            for part in together:
+                part(program, checks, folder)
+    return checks.exit_code()
 
 
 def write_files(folder, files):

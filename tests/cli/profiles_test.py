@@ -4,9 +4,8 @@
 holds them all and every group that they note."""
 import json
 import sys
-from pathlib import Path
 
-from orrery_program import Checks, Program, scratch_folder
+from orrery_program import run_parts
 
 EXPERIMENT = "cluster: dgx-a100\nworkload: {{profile: [{}]{}}}\n"
 
@@ -47,12 +46,5 @@ def check_worlds(program, checks, folder):
     checks.check(all_four.code == 0 and json.loads(all_four.stdout)["ranks"] == 4, "two stand for four", all_four.stderr)
 
 
-def main():
-    program, checks = Program(sys.argv[1]), Checks()
-    with scratch_folder() as name:
-        check_worlds(program, checks, Path(name))
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_worlds))

@@ -5,9 +5,8 @@ of keys in shipped files and of keys that are only defaults."""
 import json
 import re
 import sys
-from pathlib import Path
 
-from orrery_program import SOURCE, Checks, Program, scratch_folder
+from orrery_program import SOURCE, run_parts
 
 JOB = SOURCE / "configs" / "studies" / "llama2-13b-four-nodes.yaml"  # on dgx-a100: 300 GB/s of NVLink
 PAIRS = [
@@ -74,15 +73,5 @@ def check_sweeps(program, checks, folder):
     checks.check(labels == ["x0.5", "x1", "x2"], "points are called by their factors", labels)
 
 
-def main():
-    program, checks = Program(sys.argv[1]), Checks()
-    with scratch_folder() as name:
-        folder = Path(name)
-        check_settings(program, checks, folder)
-        check_idle(program, checks, folder)
-        check_sweeps(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_settings, check_idle, check_sweeps))

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from orrery_program import PATIENCE, SMALL_JOB, Checks, Program, Terminal, scratch_folder, write_files
+from orrery_program import PATIENCE, SMALL_JOB, Terminal, run_parts, write_files
 
 BOLD, RED, GREEN, YELLOW, DIM = ("\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[2m")
 DRAWN_AGAIN = re.compile(r"\x1b\[(\d+)A\r\x1b\[J")
@@ -91,14 +91,5 @@ def check_following(program, checks, folder):
     checks.check(left == {"points"}, "it writes nothing to the folder", left)
 
 
-def main():
-    program = Program(sys.argv[1])
-    checks = Checks()
-    for part in (check_colours, check_watch, check_following):
-        with scratch_folder() as folder:
-            part(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_colours, check_watch, check_following, apart=True))

@@ -5,7 +5,7 @@ passes and what they hold in memory, what sharding costs with every shipped soft
 import json
 import sys
 
-from orrery_program import SMALL_JOB, SOURCE, Checks, Program, scratch_folder, write_files
+from orrery_program import SMALL_JOB, SOURCE, run_parts, write_files
 
 MIXED = """\
 cluster:
@@ -166,15 +166,6 @@ def check_uneven_experts(program, checks, folder):
     checks.check(folded.code == 0, "uneven experts fold exactly", folded.stderr)
 
 
-def main():
-    program = Program(sys.argv[1])
-    checks = Checks()
-    for part in (check_mixed_input, check_bubble, check_memory_of_pairs, check_sharding, check_late_ranks,
-                 check_uneven_experts):
-        with scratch_folder() as folder:
-            part(program, checks, folder)
-    return checks.exit_code()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts(check_mixed_input, check_bubble, check_memory_of_pairs, check_sharding, check_late_ranks,
+                       check_uneven_experts, apart=True))

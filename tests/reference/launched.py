@@ -21,7 +21,7 @@ class Launched(Operation):
     """`kind` launched: a computation of several kernels that takes `duration` alone. The host is busy with it for
     `launches`; it ends no earlier than `span` after the host turned to it. `bound`: which share of its time, of
     WHOLE, needs multiprocessors; the rest needs memory bandwidth. `synchronises`: the host goes on when it is done;
-    so of a `host` operation."""
+    so of a `host` operation, and of a call."""
     launches: int = 0
     span: int = 0
     synchronises: bool = False
@@ -57,9 +57,9 @@ class LaunchedJob:
         for rank, program in enumerate(self.programs):
             for op in program:
                 facts = {"launched": [op.duration, op.launches, op.span, int(op.synchronises), op.bound],
-                         "host": [op.duration, int(op.synchronises)]}
-                other = [op.peer] if op.kind in ("send", "receive") else [numbers.get(op.group)]
-                lines.append(" ".join(map(str, [op.kind, rank, *facts.get(op.kind, other), *op.after])))
+                         "host": [op.duration, int(op.synchronises)],
+                         "call": [numbers.get(op.group), int(op.synchronises)]}
+                lines.append(" ".join(map(str, [op.kind, rank, *facts.get(op.kind, [op.peer]), *op.after])))
         return "\n".join(lines + ["end", ""])
 
 
@@ -91,7 +91,8 @@ class Device:
 
     def compute(self, operation, earliest_end, on_end):
         self.running = {"left": operation.duration * WHOLE, "speed": 0, "since": self.clock.now,
-                        "bound": operation.bound, "earliest": earliest_end, "on_end": on_end}
+                        "bound": operation.bound, "earliest": earliest_end, "on_end": on_end,
+                        "event": None}
         self.change()
 
     def change(self):
@@ -105,13 +106,16 @@ class Device:
         running["speed"] = speed_beside(running["bound"], sum(held for held, _ in self.holders.values()),
                                         sum(rate for _, rate in self.holders.values()))
         end = max(now + rounded_up(running["left"], running["speed"]), running["earliest"])
-        running["end"] = end
-        self.clock.after(end - now, lambda time: self.end(running, end))
+        scheduled = running["event"]
+        if scheduled is not None and scheduled[0] == end:
+            return
+        if scheduled is not None:
+            self.clock.cancel(scheduled)
+        running["event"] = self.clock.after(end - now, self.end)
 
-    def end(self, running, end):
-        if running is self.running and running["end"] == end:
-            self.running = None
-            running["on_end"](end)
+    def end(self, now):
+        running, self.running = self.running, None
+        running["on_end"](now)
 
 
 class SteadyCall:
@@ -151,16 +155,17 @@ class LaunchedSimulation(Simulation):
         self.devices = [Device(self.clock) for _ in job.programs]
 
     def turned_to(self, rank, node):
-        """Time at which the host turns to a node: it is through with the launches of all before it, counted from when
-        the last one that it waits for was done."""
-        before = rank.program[:node]
-        last = max((i for i, op in enumerate(before) if op.synchronises), default=-1)
-        since = rank.end[last] if last >= 0 else 0
+        """Time at which the host turns to a node: it is through with the launches of all before it, and those that
+        it waits for are done, one after the other."""
         first = next(i for i, op in enumerate(rank.program) if op.kind == "launched")
-        if last < first:
-            # At the start, or behind barriers only: just so far ahead that the first computation does not wait.
-            since -= rank.program[first].span - rank.program[first].duration
-        return since + sum(op.launches for op in before[last + 1:])
+        # At the start, or behind barriers only: just so far ahead that the first computation does not wait.
+        ahead = rank.program[first].span - rank.program[first].duration
+        turns = -ahead
+        for i, operation in enumerate(rank.program[:node]):
+            turns += operation.launches
+            if operation.synchronises:
+                turns = max(turns, rank.end[i] - (ahead if i < first else 0))
+        return turns
 
     def start(self, rank, node):
         operation = rank.program[node]
@@ -191,10 +196,10 @@ class LaunchedSimulation(Simulation):
 
 
 def wait_for_synchronisations(program):
-    """A computation behind an operation that the host waits for does not start before that is done."""
-    last = None
+    """A computation behind operations that the host waits for does not start before all of them are done."""
+    waited_for = set()
     for node, operation in enumerate(program):
-        if last is not None and operation.kind == "launched":
-            operation.after = sorted({*operation.after, last})
+        if operation.kind == "launched":
+            operation.after = sorted({*operation.after, *waited_for})
         if operation.synchronises:
-            last = node
+            waited_for.add(node)

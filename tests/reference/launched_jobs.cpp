@@ -10,7 +10,7 @@
 //   group RANK...                         communicators are numbered from 1 on; 0 is the world
 //   launched RANK TIME LAUNCHES SPAN SYNCHRONISES BOUND AFTER...
 //   host RANK TIME SYNCHRONISES AFTER...
-//   call RANK GROUP AFTER...
+//   call RANK GROUP SYNCHRONISES AFTER...
 //   send | receive RANK PEER AFTER...
 //   end
 #include <cstdint>
@@ -71,9 +71,13 @@ void add_node(JobBuilder& builder, const std::string& kind, std::istringstream& 
     const Duration time = next_time(words);
     const bool synchronises = next<bool>(words);
     builder.host(rank, time, nodes(words), synchronises);
+  } else if (kind == "call") {
+    const auto group = next<std::uint32_t>(words);
+    const bool synchronises = next<bool>(words);
+    const std::vector<NodeId> after = nodes(words);
+    builder.collective(rank, CollectiveKind::kAllReduce, Bytes(1), GroupId(group), after, 0, synchronises);
   } else {
     const auto other = next<std::uint32_t>(words);
-    if (kind == "call") builder.collective(rank, CollectiveKind::kAllReduce, Bytes(1), GroupId(other), nodes(words));
     if (kind == "send") builder.send(rank, other, Bytes(1), nodes(words));
     if (kind == "receive") builder.receive(rank, other, Bytes(1), nodes(words));
   }

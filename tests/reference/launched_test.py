@@ -26,6 +26,8 @@ class Generator:
         programs = [[] for _ in range(ranks)]
         groups = {str(number): draw.sample(range(ranks), draw.randint(2, ranks)) for number in (1, 2)}
         self.launch = draw.randint(1, 20 * MICROSECOND)
+        self.is_ordered = draw.random() < 0.3
+        self.host_synchronises = draw.choice((0.15, 0.5, 1))
         for _ in range(draw.randint(3, 15)):
             add = draw.choice((self.add_computations, self.add_computations, self.add_call, self.add_message))
             add(programs, groups)
@@ -34,11 +36,16 @@ class Generator:
         return LaunchedJob(programs, groups, draw.randint(1, 60 * MICROSECOND), draw.randint(0, PROCESSORS),
                            draw.randint(0, MEMORY_RATE), draw.randint(0, 10 * MICROSECOND), draw.randint(0, 20))
 
-    def after(self, program):
+    def after(self, program, synchronises=False):
+        """What an operation depends on. In some jobs, as in generated programs, what the host waits for comes behind
+        all that it has launched and waited for before; in the others it does so in any order."""
         draw = self.random
-        if not program or draw.random() < 0.3:
-            return []
-        return sorted(draw.sample(range(len(program)), min(len(program), draw.randint(1, 2))))
+        after = set()
+        if program and draw.random() < 0.7:
+            after.update(draw.sample(range(len(program)), min(len(program), draw.randint(1, 2))))
+        if synchronises and self.is_ordered:
+            after.update(node for node, op in enumerate(program) if op.kind == "launched" or op.synchronises)
+        return sorted(after)
 
     def add_computations(self, programs, _):
         for program in programs:
@@ -47,17 +54,13 @@ class Generator:
 
     def add_computation(self, program):
         draw = self.random
-        synchronises = draw.random() < 0.15
-        after = self.after(program)
-        # It is as in generated programs: what the host waits for comes behind all that it has launched, and what it
-        # does itself is depended on.
-        after = sorted({*after, *(node for node, op in enumerate(program)
-                                  if (synchronises and (op.kind == "launched" or op.synchronises))
-                                  or (op.synchronises and op.kind == "host"))})
         if draw.random() < 0.2:
-            program.append(Launched("host", after, draw.randint(1, 10 * MICROSECOND),
+            synchronises = draw.random() < self.host_synchronises
+            program.append(Launched("host", self.after(program, synchronises), draw.randint(1, 10 * MICROSECOND),
                                     synchronises=synchronises))
             return
+        synchronises = draw.random() < 0.15
+        after = self.after(program, synchronises)
         kernels = [draw.randint(1, 20 * MICROSECOND) for _ in range(draw.randint(1, 3))]
         bound = draw.choice((0, WHOLE, draw.randint(0, WHOLE)))
         span = max((k + 1) * self.launch + sum(kernels[k:]) for k in range(len(kernels)))
@@ -66,8 +69,10 @@ class Generator:
 
     def add_call(self, programs, groups):
         group = self.random.choice(list(groups))
+        synchronises = self.random.random() < 0.15
         for rank in groups[group]:
-            programs[rank].append(Launched("call", self.after(programs[rank]), group=group))
+            programs[rank].append(Launched("call", self.after(programs[rank], synchronises), group=group,
+                                           synchronises=synchronises))
 
     def add_message(self, programs, _):
         source, target = self.random.sample(range(len(programs)), 2)

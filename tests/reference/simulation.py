@@ -22,7 +22,14 @@ class Clock:
 
     def after(self, delay, action):
         self.count += 1
-        heapq.heappush(self.queue, (self.now + delay, self.count, action))
+        event = (self.now + delay, self.count, action)
+        heapq.heappush(self.queue, event)
+        return event
+
+    def cancel(self, event):
+        """An event that has not come will not."""
+        self.queue.remove(event)
+        heapq.heapify(self.queue)
 
     def is_due(self):
         return bool(self.queue) and self.queue[0][0] == self.now

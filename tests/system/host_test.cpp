@@ -119,3 +119,53 @@ TEST_CASE("what a rank may compute slower by takes in how long it waits for its 
   CHECK(slack.operations[1].slack == microseconds(9));
   CHECK(slack.operations[2].slack == Duration::zero());
 }
+
+TEST_CASE("what comes behind work of the host is launched when that is done, whether it depends on it or not") {
+  JobBuilder builder(1);
+  const NodeId read = builder.host(0, microseconds(6), {}, true);
+  const NodeId first = kernel(builder, microseconds(30));
+  const NodeId next = kernel(builder, microseconds(5));
+  for (const bool ahead : {true, false}) {
+    JobBuilder same = builder;
+    SimulationOptions options;
+    options.fast_forward = ahead;
+    const Outcome outcome = simulate(same.build(), on_switch(1), options);
+    CHECK(outcome.totals.why_by_events.empty() == ahead);
+    CHECK(outcome.end(0, read) == at(microseconds(6)));
+    CHECK(outcome.end(0, first) == at(microseconds(36)));
+    CHECK(outcome.end(0, next) == at(microseconds(41)));
+  }
+}
+
+TEST_CASE("a host waits for one node after the other, whichever is done first") {
+  JobBuilder builder(1);
+  const NodeId slow = kernel(builder, microseconds(1000), {}, true);
+  const NodeId quick = builder.host(0, microseconds(1), {}, true);
+  const NodeId behind_both = kernel(builder, microseconds(5));
+  const Outcome outcome = simulate(builder.build(), on_switch(1));
+  CHECK(outcome.end(0, quick) == at(microseconds(1)));
+  CHECK(outcome.start(0, behind_both) == outcome.end(0, slow));
+  CHECK(outcome.end(0, behind_both) == at(microseconds(1015)));
+}
+
+TEST_CASE("a host that waits for what is done before it comes there has not launched what it has not come to") {
+  // The first three of these are launched until 10, 20 and 30 us; the host is at the quick one at 30 us.
+  JobBuilder builder(1);
+  const NodeId send_of_input = builder.host(0, microseconds(2));
+  NodeId last = kernel(builder, microseconds(1));
+  last = kernel(builder, microseconds(1), {send_of_input});
+  const NodeId third = kernel(builder, microseconds(1), {last});
+  const NodeId quick = builder.host(0, microseconds(1), {}, true);
+  const NodeId fourth = kernel(builder, microseconds(1));
+  const Outcome outcome = simulate(builder.build(), on_switch(1));
+  CHECK(outcome.end(0, quick) == at(microseconds(3)));
+  CHECK(outcome.end(0, third) == at(microseconds(21)));
+  CHECK(outcome.end(0, fourth) == at(microseconds(31)));
+}
+
+TEST_CASE("a stream that runs in order waits for the host, too") {
+  JobBuilder builder(1);
+  kernel(builder, microseconds(1), {builder.host(0, microseconds(50), {}, true)});
+  const NodeId on_stream = builder.compute(0, microseconds(5), {}, 1);
+  CHECK(simulate(builder.build(), on_switch(1)).start(0, on_stream) == at(microseconds(50)));
+}

@@ -145,10 +145,17 @@ class Program {
     const CollectiveKind kind = one_of(random_, kinds);
     const Bytes bytes(one_of<std::int64_t>(random_, {0, 1, 999, 100'003, 4'000'000}));
     const std::uint32_t where = below(random_, 3);
+    const bool synchronises = has_hosts_ && below(random_, 6) == 0;
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       const GroupId group = where == 0 ? kWorld : where == 1 ? groups_.row[rank] : groups_.column[rank];
-      add(rank, builder_.collective(rank, kind, bytes, group, after(rank)));
+      add(rank, builder_.collective(rank, kind, bytes, group, after(rank), 0, synchronises));
     }
+  }
+
+  // Work of the hosts themselves, which mostly launch what comes behind it only when it is done.
+  void host_work(Duration time) {
+    const bool synchronises = below(random_, 3) > 0;
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) add(rank, builder_.host(rank, time, after(rank), synchronises));
   }
 
   // Everybody sends to the rank `distance` further and receives from the one before.
@@ -307,7 +314,10 @@ workload::Job random_job(Random& random, std::uint32_t ranks, bool with_hosts, b
                       Duration(one_of<std::int64_t>(random, {700'000, 1 + below(random, 100'000'000)})));
       continue;
     }
-    switch (below(random, 4)) {
+    switch (below(random, with_hosts ? 5 : 4)) {
+      case 4:
+        program.host_work(Duration(1 + below(random, 20'000'000)));
+        break;
       case 0:
         program.shift();
         break;

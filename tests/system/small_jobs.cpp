@@ -75,7 +75,7 @@ NodeId JobBuilder::memory(std::uint32_t rank, Bytes bytes, const std::vector<Nod
 NodeId JobBuilder::free(std::uint32_t rank, const std::vector<NodeId>& after) { return add(rank, {}, after); }
 
 NodeId JobBuilder::collective(std::uint32_t rank, CollectiveKind kind, Bytes bytes, GroupId group,
-                              const std::vector<NodeId>& after, std::uint32_t priority) {
+                              const std::vector<NodeId>& after, std::uint32_t priority, bool synchronises) {
   workload::IdList<GroupId>& slots = ranks_[rank].binding.communicators;
   const auto slot = static_cast<std::uint32_t>(std::ranges::find(slots, group) - slots.begin());
   if (slot == slots.size()) slots.push_back(group);
@@ -85,6 +85,7 @@ NodeId JobBuilder::collective(std::uint32_t rank, CollectiveKind kind, Bytes byt
   node.bytes = bytes;
   node.slot = slot;
   node.priority = priority;
+  node.host.synchronises = synchronises;
   return add(rank, node, after);
 }
 

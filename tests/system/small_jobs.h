@@ -31,8 +31,9 @@ class JobBuilder {
   NodeId memory(std::uint32_t rank, Bytes bytes, const std::vector<NodeId>& after = {},
                 std::optional<Duration> measured = {});
   NodeId free(std::uint32_t rank, const std::vector<NodeId>& after = {});
+  // `synchronises`: the rank's host waits for the call.
   NodeId collective(std::uint32_t rank, CollectiveKind kind, Bytes bytes, GroupId group,
-                    const std::vector<NodeId>& after = {}, std::uint32_t priority = 0);
+                    const std::vector<NodeId>& after = {}, std::uint32_t priority = 0, bool synchronises = false);
   NodeId send(std::uint32_t rank, std::uint32_t to, Bytes bytes, const std::vector<NodeId>& after = {},
               std::int64_t tag = 0);
   NodeId receive(std::uint32_t rank, std::uint32_t from, Bytes bytes, const std::vector<NodeId>& after = {},

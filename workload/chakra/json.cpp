@@ -29,6 +29,7 @@
 #include <google/protobuf/wrappers.pb.h>
 
 #include "core/error.h"
+#include "core/files/json.h"
 #include "workload/chakra/json_text.h"
 #include "workload/chakra/reader.h"
 
@@ -45,7 +46,7 @@ using Event = JsonText::Event;
 
 // InputError without a place: that of the node.
 [[noreturn]] void fail(const std::string& path, const json& value, std::string_view expected) {
-  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string text = dump_json(value);
   throw InputError({}, fmt::format("{} is {}, expected {}", path, printable(text, 60), expected));
 }
 
@@ -117,7 +118,7 @@ const std::string& text_of(const std::string& path, const json& value) {
 std::string base64(const std::string& path, const json& value) {
   google::protobuf::BytesValue bytes;
   text_of(path, value);
-  if (!google::protobuf::util::JsonStringToMessage(value.dump(), &bytes).ok()) fail(path, value, "base64");
+  if (!google::protobuf::util::JsonStringToMessage(dump_json(value), &bytes).ok()) fail(path, value, "base64");
   return bytes.value();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/assert.h"
 #include "core/hash.h"
@@ -153,31 +154,42 @@ void ExecutionGraph::derive_host(Amounts& amounts, const Amounts* alike) const {
   amounts.host_ahead = Duration::zero();
   amounts.initial_synchronisations = 0;
   if (amounts.host_launches.empty()) {
-    amounts.host_before = nullptr;
+    amounts.host_course = nullptr;
     return;
   }
-  if (alike != nullptr && alike->host_launches == amounts.host_launches) {
-    amounts.host_before = alike->host_before;
-  } else {
-    auto times = std::make_shared<std::vector<Duration>>();
-    times->reserve(size());
-    const std::vector<HostEffect> of_stretches = host_effects_of_stretches(amounts);
-    Duration before{};
-    for (std::uint32_t i = 0; i < size(); ++i) {
-      times->push_back(before);
-      before = host_effect(amounts, NodeId(i), of_stretches).after(before);
-    }
-    amounts.host_before = std::move(times);
-  }
+  const bool is_alike = alike != nullptr && alike->host_launches == amounts.host_launches;
+  amounts.host_course = is_alike ? alike->host_course : std::make_shared<const HostCourse>(host_course_of(amounts));
   for (std::uint32_t i = 0; i < size(); ++i) {
     const Duration span = value_of(amounts.host_spans, NodeId(i));
     if (span == Duration::zero()) continue;
-    const auto before = std::ranges::lower_bound(form_->synchronisations, NodeId(i));
-    amounts.initial_synchronisations = static_cast<std::uint32_t>(before - form_->synchronisations.begin());
-    amounts.host_ahead = std::max(
-        Duration::zero(), saturating_add((*amounts.host_before)[i], span) - value_of(amounts.durations, NodeId(i)));
+    amounts.initial_synchronisations = synchronisations_before(NodeId(i));
+    amounts.host_ahead = std::max(Duration::zero(), saturating_add(amounts.host_course->before[i], span) -
+                                                        value_of(amounts.durations, NodeId(i)));
     return;
   }
+}
+
+ExecutionGraph::HostCourse ExecutionGraph::host_course_of(const Amounts& amounts) const {
+  HostCourse course;
+  course.before.reserve(size());
+  course.through.reserve(form_->synchronisations.size());
+  const std::vector<HostEffect> of_stretches = host_effects_of_stretches(amounts);
+  Duration before{}, through{};
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    course.before.push_back(before);
+    const HostEffect effect = host_effect(amounts, NodeId(i), of_stretches);
+    before = effect.after(before);
+    if (effect.synchronises)
+      course.through.push_back(std::exchange(through, Duration::zero()));
+    else if (kind(NodeId(i)) == NodeKind::kCompute && effect.busy > Duration::zero())
+      through = before;
+  }
+  return course;
+}
+
+std::uint32_t ExecutionGraph::synchronisations_before(NodeId node) const {
+  const auto at = std::ranges::lower_bound(form_->synchronisations, node);
+  return static_cast<std::uint32_t>(at - form_->synchronisations.begin());
 }
 
 // A hash of the amounts of all nodes, whatever their amount numbers: a sum over the nodes of the hash of a node's
@@ -226,7 +238,8 @@ std::size_t ExecutionGraph::memory_bytes() const {
   const auto derived = std::tie(form.ordinals, form.predecessor_counts, form.order, form.collective_nodes,
                                 form.call_offsets, form.calls, form.transfer_nodes, form.is_synchronisation,
                                 numbering_->of, numbering_->uses, numbering_->first_nodes, numbering_->weights);
-  std::size_t others = bytes_of(form.stretches) + (has_host() ? bytes_of(*amounts_->host_before) : 0);
+  std::size_t others = bytes_of(form.stretches);
+  if (has_host()) others += bytes_of(amounts_->host_course->before) + bytes_of(amounts_->host_course->through);
   for (const Stretch& stretch : form.stretches) others += bytes_of(stretch.tail);
   return sizeof(*this) + sizeof(Form) + sizeof(Numbering) + sizeof(Amounts) + others + bytes_of(form.content()) +
          bytes_of(derived) + bytes_of(amounts_->content());

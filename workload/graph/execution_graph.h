@@ -178,21 +178,26 @@ class ExecutionGraph {
   std::uint32_t written_out_size() const;
 
   // True if the host takes time to launch some nodes.
-  bool has_host() const { return amounts_->host_before != nullptr; }
+  bool has_host() const { return amounts_->host_course != nullptr; }
   HostWork host(NodeId node) const {
     if (!has_host()) return {};
     return {value_of(amounts_->host_launches, node), value_of(amounts_->host_spans, node),
             form_->is_synchronisation[index_of(node)]};
   }
   // Time that the host is busy before it turns to the node, since the last synchronisation before that or the start.
-  Duration host_before(NodeId node) const { return (*amounts_->host_before)[index_of(node)]; }
+  Duration host_before(NodeId node) const { return amounts_->host_course->before[index_of(node)]; }
+  // Time that the host is busy, since the synchronisation before this one or the start, until it is through with the
+  // computations in front of this one; zero where there are none.
+  Duration host_through(std::uint32_t synchronisation) const { return amounts_->host_course->through[synchronisation]; }
   // Time by which the host runs ahead when `done` synchronisations are done: at the start and behind what comes before
   // the first computation just so much that this one does not wait for it, later none.
   Duration host_ahead(std::uint32_t done) const {
     return done <= amounts_->initial_synchronisations ? amounts_->host_ahead : Duration::zero();
   }
-  // Nodes that synchronise, repetitions of such stretches among them, ascending.
+  // Nodes that synchronise, repetitions of such stretches among them, ascending; and how many of them come before a
+  // node in the program.
   std::span<const NodeId> synchronisations() const { return form_->synchronisations; }
+  std::uint32_t synchronisations_before(NodeId node) const;
 
   // GraphNode::processor_bound.
   std::optional<std::uint32_t> processor_bound(NodeId node) const {
@@ -280,6 +285,11 @@ class ExecutionGraph {
     std::vector<NodeId> first_nodes;     // by number
     std::vector<std::uint64_t> weights;  // by number: see content_hash_of()
   };
+  // What follows from the times of launches alone.
+  struct HostCourse {
+    std::vector<Duration> before;   // by node
+    std::vector<Duration> through;  // by synchronisation
+  };
   // Columns by amount number; one is empty if all are zero.
   struct Amounts {
     auto content() const { return std::tie(durations, flops, bytes, host_launches, host_spans, processor_bounds); }
@@ -289,9 +299,8 @@ class ExecutionGraph {
     std::vector<Bytes> bytes;
     std::vector<Duration> host_launches;
     std::vector<Duration> host_spans;
-    std::vector<std::uint32_t> processor_bounds;  // 0: not known; else 1 more than the share
-    // Consequences of the amounts for the host; null: it takes no time.
-    std::shared_ptr<const std::vector<Duration>> host_before{};  // by node
+    std::vector<std::uint32_t> processor_bounds;      // 0: not known; else 1 more than the share
+    std::shared_ptr<const HostCourse> host_course{};  // null: the host takes no time
     Duration host_ahead{};
     std::uint32_t initial_synchronisations = 0;  // before the first computation
   };
@@ -302,6 +311,7 @@ class ExecutionGraph {
   }
   static void store_amounts(Amounts& amounts, std::uint32_t number, std::uint32_t numbers, const GraphNode& node);
   void derive_host(Amounts& amounts, const Amounts* alike) const;
+  HostCourse host_course_of(const Amounts& amounts) const;
   // Change of the time that the host is busy since its last synchronisation, by what it launches.
   struct HostEffect {
     bool synchronises = false;

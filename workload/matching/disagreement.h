@@ -29,7 +29,7 @@ class DisagreementReport {
   }
   bool empty() const { return entries_.empty(); }
   // One screen: the entries under a heading, as far as there is room beside what would mend the job.
-  std::string text(const Job& job) const;
+  StuckError error(const Job& job) const;
 
  private:
   static constexpr std::size_t kMost = kReportLines;  // entries have a line at least

@@ -2,6 +2,7 @@
 #include "workload/matching/edit.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -179,6 +180,11 @@ std::string to_text(const Job& job, const Operation& operation) {
     text += fmt::format(", root rank {}",
                         operation.root < 0 ? std::int64_t{index_of(group.members.front())} : operation.root);
   return text;
+}
+
+std::string_view name_of(Edit::Kind kind) {
+  constexpr std::array<std::string_view, 6> kNames = {"add", "remove", "change", "swap", "unlink", "leave"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string to_text(const Job& job, const Edit& edit) {

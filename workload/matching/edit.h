@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/collective_kind.h"
 #include "core/ids.h"
@@ -50,6 +51,8 @@ struct Edit {
 
   bool operator==(const Edit&) const = default;
 };
+
+std::string_view name_of(Edit::Kind kind);  // "add"
 
 // The edit without its rank, in the words of that rank's trace: "add all_reduce of 64 bytes on "tp" after node 42".
 std::string to_text(const Job& job, const Edit& edit);

@@ -118,8 +118,9 @@ std::string entry_lines(std::string_view entry) {
 
 }  // namespace
 
-std::string DisagreementReport::text(const Job& job) const {
-  const std::vector<std::string> lines = to_lines(job, mend_disagreement(job, groups_, routes_));
+StuckError DisagreementReport::error(const Job& job) const {
+  const std::vector<Mending> mendings = mend_disagreement(job, groups_, routes_);
+  const std::vector<std::string> lines = to_lines(job, mendings);
   std::string mending;
   if (!lines.empty()) {
     constexpr std::size_t kMending = 9;
@@ -137,7 +138,7 @@ std::string DisagreementReport::text(const Job& job) const {
   }
   text += mending;
   text.pop_back();
-  return text;
+  return StuckError(text, {}, {}, proposals(job, mendings));
 }
 
 std::string early_end(const Job& job, RankId rank, RankId other) {
@@ -152,7 +153,7 @@ Matching match(const Job& job) {
   DisagreementReport report;
   CallLists calls = match_collectives(job, report);
   EndLists ends = match_transfers(job, report);
-  if (!report.empty()) throw StuckError(report.text(job));
+  if (!report.empty()) throw report.error(job);
   return {std::move(calls), std::move(ends)};
 }
 

@@ -165,6 +165,24 @@ std::string to_text(const Job& job, std::span<const Edit> edits) {
 
 }  // namespace
 
+std::vector<Proposal> proposals(const Job& job, std::span<const Mending> mendings) {
+  std::vector<Proposal> all;
+  for (const Mending& mending : mendings) {
+    Proposal& proposal = all.emplace_back();
+    proposal.is_tried = mending.is_tried;
+    for (const Edit& edit : mending.edits) {
+      const NodeLabels& labels = job.labels_of(edit.rank);
+      ProposedEdit& proposed = proposal.edits.emplace_back();
+      proposed.kind = name_of(edit.kind);
+      proposed.rank = index_of(edit.rank);
+      if (edit.node) proposed.node = labels.trace_id(*edit.node);
+      if (edit.other) proposed.other = labels.trace_id(*edit.other);
+      proposed.text = to_text(job, edit);
+    }
+  }
+  return all;
+}
+
 std::vector<std::string> to_lines(const Job& job, std::span<const Mending> mendings) {
   if (mendings.empty()) return {};
   const Mending& first = mendings.front();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.h"
 #include "workload/matching/edit.h"
 #include "workload/matching/order.h"
 
@@ -46,6 +47,9 @@ std::vector<Mending> mend_disagreement(const Job& job, std::span<const GroupId> 
 
 // Mends a job whose ranks agree, and wait for one another.
 std::vector<Mending> mend_order(const Order& order, const SendWaits& send_waits);
+
+// The same as data.
+std::vector<Proposal> proposals(const Job& job, std::span<const Mending> mendings);
 
 // One line for each mending, below a heading; no lines where there are none.
 std::vector<std::string> to_lines(const Job& job, std::span<const Mending> mendings);

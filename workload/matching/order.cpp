@@ -10,7 +10,8 @@
 namespace orrery::workload {
 namespace {
 
-// Computations that the host launches when it has waited for this node, and before it waits for the next one.
+// Computations that the host launches when it has waited for this node and all before it, and before it waits for the
+// next one.
 std::vector<NodeId> launched_behind(const ExecutionGraph& graph, NodeId synchronisation) {
   const auto next = std::ranges::upper_bound(graph.synchronisations(), synchronisation);
   const std::uint32_t end =
@@ -23,7 +24,8 @@ std::vector<NodeId> launched_behind(const ExecutionGraph& graph, NodeId synchron
 
 }  // namespace
 
-Order::Order(const Job& job, const Matching& matching, const SendWaits& send_waits) : job_(job), matching_(matching) {
+Order::Order(const Job& job, const Matching& matching, const SendWaits& send_waits)
+    : job_(job), matching_(matching), passed_(job.ranks.size()) {
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     const ExecutionGraph& graph = job.graph(RankId(rank));
     first_.push_back(left_);
@@ -79,8 +81,11 @@ void Order::finish(const Wait& at) {
     if (--waiting_[place({at.rank, after})] == 0) ready_.push_back({at.rank, after});
   };
   for (const NodeId after : graph.successors(at.node)) release(after);
-  if (!std::ranges::binary_search(graph.synchronisations(), at.node)) return;
-  for (const NodeId after : launched_behind(graph, at.node)) release(after);
+  // The host waits for one after the other, in the order of its program.
+  std::uint32_t& passed = passed_[index_of(at.rank)];
+  const std::span<const NodeId> synchronisations = graph.synchronisations();
+  for (; passed < synchronisations.size() && is_done({at.rank, synchronisations[passed]}); ++passed)
+    for (const NodeId after : launched_behind(graph, synchronisations[passed])) release(after);
 }
 
 NodeId Order::call_of(RankId member, GroupId group, std::uint32_t call) const {

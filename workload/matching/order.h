@@ -63,6 +63,7 @@ class Order {
   const Matching& matching_;
   std::vector<std::size_t> first_;      // node of each rank in waiting_
   std::vector<std::uint32_t> waiting_;  // dependencies that are not done; kDone
+  std::vector<std::uint32_t> passed_;   // synchronisations of each rank that its host has gone on behind
   std::vector<Wait> ready_;
   std::unordered_map<std::uint64_t, std::uint32_t> arrived_;  // by communicator and call: members
   std::size_t left_ = 0;

@@ -62,6 +62,7 @@ class StuckReport {
     }
     return text + last;
   }
+  std::span<const Mending> mendings() const { return mendings_; }
 
  private:
   using Call = std::pair<GroupId, std::uint32_t>;
@@ -154,15 +155,18 @@ StuckError stuck_error(const Job& job, const Matching& matching, const SendWaits
   std::optional<Order> order;
   if (!has_repetitions(job) && nodes_of(job) <= kMostNodes) order.emplace(job, matching, send_waits);
   std::string node;
+  std::vector<Proposal> mendings;
   if (order && order->left() > 0) {
-    text += StuckReport(*order, send_waits).text();
+    const StuckReport report(*order, send_waits);
+    text += report.text();
+    mendings = proposals(job, report.mendings());
     if (const std::vector<NodeId> waits = order->waits(unfinished.front()); !waits.empty())
       node = job.describe(unfinished.front(), waits.front());
   } else {
     text += report_lines(kHint, 2);
   }
   text.pop_back();
-  return StuckError(text, index_of(unfinished.front()), node);
+  return StuckError(text, index_of(unfinished.front()), node, std::move(mendings));
 }
 
 }  // namespace orrery::workload

@@ -9,6 +9,7 @@
 #include <google/protobuf/unknown_field_set.h>
 #include <nlohmann/json.hpp>
 
+#include "core/files/json.h"
 #include "workload/chakra/attributes.h"
 #include "workload/chakra/file.h"
 #include "workload/chakra/reader.h"
@@ -28,7 +29,7 @@ std::string json_text(std::string_view text) {
 std::string real(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return nlohmann::json(value).dump();
+  return dump_json(nlohmann::json(value));
 }
 
 std::string hex(std::string_view bytes) {

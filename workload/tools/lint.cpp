@@ -48,7 +48,7 @@ int LintReport::exit_status() const {
   constexpr int kWrongInput = 2;
   constexpr int kStuck = 3;
   if (has_errors()) return kWrongInput;
-  return disagreement.empty() ? 0 : kStuck;
+  return stuck ? kStuck : 0;
 }
 
 LintReport lint_trace(const std::string& file, Dependencies dependencies) {
@@ -76,7 +76,7 @@ LintReport lint_job(const ChakraSource& source, const LoadProgress& progress, co
                         "collectives with involved_dim run over dimensions of a cluster, which is not known here: "
                         "whether the ranks agree is not checked",
                         "`orrery check EXPERIMENT` does it");
-  LintReport result{problems_of(diagnostics), {}, knows_groups};
+  LintReport result{problems_of(diagnostics), std::nullopt, knows_groups};
   if (!knows_groups) return result;
   try {
     const Matching matching = match(*job);
@@ -84,7 +84,7 @@ LintReport lint_job(const ChakraSource& source, const LoadProgress& progress, co
     result.problems = problems_of(diagnostics);
     if (check) check(*job, matching);
   } catch (const StuckError& error) {
-    result.disagreement = error.what();
+    result.stuck = error;
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,9 @@
 namespace orrery::workload {
 
 struct LintReport {
-  std::vector<Problem> problems;  // errors and warnings, as loading would report them, and what lint adds
-  std::string disagreement;       // why the ranks cannot finish; empty: they can, or see below
-  bool matched = false;           // the ranks were compared; they are not while files have errors
+  std::vector<Problem> problems;    // errors and warnings, as loading would report them, and what lint adds
+  std::optional<StuckError> stuck;  // why the ranks cannot finish; none: they can, or see below
+  bool matched = false;             // the ranks were compared; they are not while files have errors
 
   bool has_errors() const;
   // Worth a failing exit status: 2 for wrong files, 3 for ranks that disagree, 0 for neither.

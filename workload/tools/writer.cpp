@@ -17,6 +17,7 @@
 
 #include "core/error.h"
 #include "core/files/folder_lock.h"
+#include "core/files/json.h"
 #include "core/files/output_file.h"
 #include "core/files/read_file.h"
 #include "core/utf8.h"
@@ -353,7 +354,7 @@ void write_roles(OutputFile& file, std::span<const RankRole> roles) {
 void write_groups(OutputFile& file, const Job& job, const CommunicatorNaming& naming) {
   file.write("{");
   for (std::size_t group = 1; group < job.communicators.size(); ++group) {
-    std::string line = fmt::format("{}\n  {}: [", group == 1 ? "" : ",", nlohmann::json(naming.keys[group]).dump());
+    std::string line = fmt::format("{}\n  {}: [", group == 1 ? "" : ",", dump_json(nlohmann::json(naming.keys[group])));
     for (bool is_first = true; const RankId member : job.communicators[group].members)
       line += fmt::format("{}{}", std::exchange(is_first, false) ? "" : ", ", index_of(member));
     file.write(line + "]");

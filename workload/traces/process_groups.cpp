@@ -47,7 +47,7 @@ std::optional<std::string> json_of_python(std::string_view text) {
     if (text.front() == '\'' || text.front() == '"') {
       const std::optional<std::string> value = python_string(text);
       if (!value) return std::nullopt;
-      json += Json(*value).dump(-1, ' ', false, Json::error_handler_t::replace);
+      json += dump_json(Json(*value));
       continue;
     }
     const auto word = std::ranges::find_if(kWords, [&](const auto& w) { return text.starts_with(w.first); });
@@ -94,7 +94,7 @@ ProcessGroup group_of(const Json& entry, const std::function<void(const std::str
   const Json& name = entry["pg_name"];
   if (!name.is_string() && !name.is_number_integer()) fail("a pg_name is not a string");
   ProcessGroup group;
-  group.name = name.is_string() ? name.get<std::string>() : name.dump();
+  group.name = name.is_string() ? name.get<std::string>() : dump_json(name);
   const Json& ranks = entry["ranks"];
   if (!ranks.is_array()) fail(fmt::format("the ranks of group {} are not a list", in_quotes(group.name)));
   for (const Json& rank : ranks) {

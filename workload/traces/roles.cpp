@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/files/json.h"
 #include "core/files/read_file.h"
 #include "workload/chakra/json_text.h"
 #include "workload/traces/files.h"
@@ -217,8 +218,8 @@ std::vector<RankRole> roles_of(const Job& job, std::span<const std::string> keys
 }
 
 std::string to_text(const RankRole& role) {
-  return fmt::format("{{\"trace\": {}, \"groups\": {}, \"peers\": {}}}", role.trace, json(role.groups).dump(),
-                     json(role.peers).dump());
+  return fmt::format("{{\"trace\": {}, \"groups\": {}, \"peers\": {}}}", role.trace, dump_json(json(role.groups)),
+                     dump_json(json(role.peers)));
 }
 
 }  // namespace orrery::workload

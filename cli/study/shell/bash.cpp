@@ -7,13 +7,14 @@
 #include <fmt/ranges.h>
 
 #include "cli/study/shell/command_line.h"
+#include "core/files/shell_word.h"
 
 namespace orrery::cli::shell {
 namespace {
 
 // Assignments that say how the value of an argument is completed: to `words`, those of a `kind` of names, or `files`.
 std::string bash_value(const CommandArgument& argument) {
-  std::string text = fmt::format("words={}", quoted(fmt::format("{}", fmt::join(argument.choices, " "))));
+  std::string text = fmt::format("words={}", shell_quoted(fmt::format("{}", fmt::join(argument.choices, " "))));
   if (!argument.values.empty()) text += fmt::format(" kind={}", argument.values);
   if (argument.is_path()) text += " files=1";
   return text;
@@ -24,7 +25,7 @@ std::string bash_values(const Command& command) {
   for (const CommandArgument& option : command.options) {
     if (option.kind.empty()) continue;
     std::vector<std::string> patterns;
-    for (const std::string& name : option.names) patterns.push_back(quoted(command.path + " " + name));
+    for (const std::string& name : option.names) patterns.push_back(shell_quoted(command.path + " " + name));
     text += fmt::format("    {}) {} ;;\n", fmt::join(patterns, " | "), bash_value(option));
   }
   return text;
@@ -34,9 +35,9 @@ std::string bash_words(const Command& command) {
   std::vector<std::string> options;
   for (const CommandArgument& option : command.options)
     options.insert(options.end(), option.names.begin(), option.names.end());
-  std::string text = fmt::format("        {})\n          options={}\n          words={}", quoted(command.path),
-                                 quoted(fmt::format("{}", fmt::join(options, " "))),
-                                 quoted(fmt::format("{}", fmt::join(words_after(command), " "))));
+  std::string text = fmt::format("        {})\n          options={}\n          words={}", shell_quoted(command.path),
+                                 shell_quoted(fmt::format("{}", fmt::join(options, " "))),
+                                 shell_quoted(fmt::format("{}", fmt::join(words_after(command), " "))));
   if (const CommandArgument* positional = open_positional(command)) {
     if (!positional->values.empty()) text += fmt::format(" kind={}", positional->values);
     if (positional->is_path()) text += " files=1";

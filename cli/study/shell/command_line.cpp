@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/study/shell/values.h"
+#include "core/files/shell_word.h"
 
 namespace orrery::cli::shell {
 namespace {
@@ -69,8 +70,6 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
   return text;
 }
 
-std::string quoted(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
-
 std::string fish_quoted(const std::string& text) {
   return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
 }
@@ -78,7 +77,7 @@ std::string fish_quoted(const std::string& text) {
 std::string places(const Command& program, std::string_view between) {
   std::vector<std::string> patterns;
   for (const Command* command : all_commands(program))
-    if (command != &program) patterns.push_back(quoted(command->path));
+    if (command != &program) patterns.push_back(shell_quoted(command->path));
   return fmt::format("{}", fmt::join(patterns, between));
 }
 

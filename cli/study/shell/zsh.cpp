@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/study/shell/command_line.h"
+#include "core/files/shell_word.h"
 
 namespace orrery::cli::shell {
 namespace {
@@ -34,22 +35,22 @@ std::string zsh_option(const CommandArgument& option) {
     const std::string others = option.repeated ? "*" : fmt::format("({})", fmt::join(option.names, " "));
     const std::string_view joined = !takes_value ? "" : name.starts_with("--") ? "=" : "+";
     text += fmt::format(" \\\n        {}",
-                        quoted(fmt::format("{}{}{}[{}]{}", others, name, joined, zsh_text(option.description),
-                                           takes_value ? zsh_value(option, "value") : "")));
+                        shell_quoted(fmt::format("{}{}{}[{}]{}", others, name, joined, zsh_text(option.description),
+                                                 takes_value ? zsh_value(option, "value") : "")));
   }
   return text;
 }
 
 std::string zsh_positional(const CommandArgument& positional) {
   const std::string spec = zsh_value(positional, zsh_text(positional.names.front()));
-  return " \\\n        " + quoted(positional.repeated ? "*" + spec : spec);
+  return " \\\n        " + shell_quoted(positional.repeated ? "*" + spec : spec);
 }
 
 std::string zsh_commands(const Command& command) {
   std::vector<std::string> items;
   for (const Command& below : command.commands)
     items.push_back(below.name() + "\\:" + fish_quoted(zsh_text(below.description)));
-  return " \\\n        " + quoted(fmt::format(":command:(({}))", fmt::join(items, " ")));
+  return " \\\n        " + shell_quoted(fmt::format(":command:(({}))", fmt::join(items, " ")));
 }
 
 }  // namespace
@@ -57,7 +58,7 @@ std::string zsh_commands(const Command& command) {
 std::string zsh_completion(const Command& program) {
   std::string cases;
   for (const Command* command : all_commands(program)) {
-    cases += fmt::format("    ({})\n      _arguments", quoted(command->path));
+    cases += fmt::format("    ({})\n      _arguments", shell_quoted(command->path));
     for (const CommandArgument& option : command->options) cases += zsh_option(option);
     for (const CommandArgument& positional : command->positionals) cases += zsh_positional(positional);
     if (!command->commands.empty()) cases += zsh_commands(*command);

@@ -11,6 +11,7 @@
 
 #include "core/config/key_path.h"
 #include "core/config/text.h"
+#include "core/files/json.h"
 #include "experiment/job.h"
 #include "study/calibrate/kernel_device.h"
 #include "system/devices/device.h"
@@ -40,7 +41,7 @@ std::string text_at(const ConfigValue& root, std::string_view path) {
   return value == nullptr ? std::string() : value->scalar;
 }
 
-bool is_same(const ConfigValue& a, const ConfigValue& b) { return to_json(a).dump() == to_json(b).dump(); }
+bool is_same(const ConfigValue& a, const ConfigValue& b) { return dump_json(to_json(a)) == dump_json(to_json(b)); }
 
 // Puts into the cluster of one step what `calibrated` has otherwise than `first`, the cluster of the first step: all
 // else is the step's own, as the number of its network cards.
@@ -85,7 +86,7 @@ StepModel::StepModel(std::span<const MeasuredStep> steps, CalibratedMachine& mac
         resolved_ = read.resolved;
         rates = path_of_rates(read.jobs.front().workload.training->software, system::oldest_architecture(read.devices));
       }
-      alike_.push_back(texts.try_emplace(to_json(read.resolved).dump(), jobs_.size()).first->second);
+      alike_.push_back(texts.try_emplace(dump_json(to_json(read.resolved)), jobs_.size()).first->second);
       jobs_.push_back(read.resolved);
     } catch (const InputError& error) {
       throw of_step(error, step);

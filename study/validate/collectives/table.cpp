@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config/quantity_text.h"
+#include "core/files/json.h"
 #include "core/suggest.h"
 #include "experiment/experiment.h"
 
@@ -44,7 +45,7 @@ void read_operation(Section& section, ValidationTable& table) {
   const ConfigValue* cluster = section.raw("cluster", "map, path or name in clusters", "optional",
                                            "the machine; left out if the source says too little");
   if (cluster != nullptr)
-    table.cluster = cluster->kind == ConfigValue::Kind::kMap ? to_json(*cluster).dump() : cluster->scalar;
+    table.cluster = cluster->kind == ConfigValue::Kind::kMap ? dump_json(to_json(*cluster)) : cluster->scalar;
   section.needs("nodes", table.nodes, {1, kMostNodes}, "nodes of the cluster (NVLink domains, not trays)");
   section.needs("gpus_per_node", table.gpus_per_node, {1, kMostDevices}, "GPUs in use of a node");
   const std::vector<std::string> names = operation_names();

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/files/json.h"
 #include "core/in_parallel.h"
 #include "study/fit/least_squares.h"
 #include "study/interval/kinds.h"
@@ -210,7 +211,7 @@ Prediction predict_with(const Measured& row, std::span<const TrainingConstant> c
 MeasuredRows with_alike_rows(MeasuredRows rows) {
   for (Measured& row : rows)
     row.same = fmt::format("{}: {}", row.table->name,
-                           to_json(table_of<TrainingTable>(row).rows[row.number].experiment).dump());
+                           dump_json(to_json(table_of<TrainingTable>(row).rows[row.number].experiment)));
   return rows;
 }
 

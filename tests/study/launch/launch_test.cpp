@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/error.h"
+#include "core/files/shell_word.h"
 #include "study/launch/process.h"
 #include "study/launch/slurm.h"
 

@@ -170,7 +170,18 @@ TEST_CASE("lint names groups that nobody calls on, loading only says so where no
 TEST_CASE("lint reports ranks that disagree with status 3, and wrong files with status 2") {
   const LintReport stuck = lint_job(JobFiles({{collective(1, 0, 8)}, {collective(1, 0, 9)}}).source());
   CHECK(stuck.exit_status() == 3);
-  CHECK_THAT(stuck.disagreement, Contains("of 9 bytes"));
+  REQUIRE(stuck.stuck.has_value());
+  CHECK_THAT(stuck.stuck->what(), Contains("of 9 bytes"));
+  // Either size may be the wrong one.
+  REQUIRE(stuck.stuck->proposals().size() == 2);
+  for (const Proposal& proposal : stuck.stuck->proposals()) {
+    CHECK(proposal.is_tried);
+    REQUIRE(proposal.edits.size() == 1);
+    CHECK(proposal.edits[0].kind == "change");
+    CHECK(proposal.edits[0].node == 1);
+    CHECK_THAT(proposal.edits[0].text, Contains(proposal.edits[0].rank == 0 ? "becomes all_reduce of 9 bytes"
+                                                                            : "becomes all_reduce of 8 bytes"));
+  }
   const LintReport wrong = lint_job(JobFiles({{collective(1, 0, 8)}, {collective(1, 0, -9)}}).source());
   CHECK(wrong.exit_status() == 2);
   CHECK_FALSE(wrong.matched);

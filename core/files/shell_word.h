@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Text for scripts and commands that a POSIX shell reads.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace orrery {
+
+// The text in quotes, as one word, whatever it contains.
+std::string shell_quoted(std::string_view text);
+// The same, but as it is where no shell could take it for anything else: a path, a number, "a.b=1".
+std::string shell_word(std::string_view text);
+
+}  // namespace orrery

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "system/execution/host_progress.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+
+namespace orrery::system {
+
+bool HostProgress::finish(const workload::ExecutionGraph& graph, NodeId node, Time time,
+                          std::span<const std::uint32_t> computations_up_to) {
+  const std::span<const NodeId> all = graph.synchronisations();
+  if (passed_ == all.size() || node < all[passed_]) return false;
+  if (node != all[passed_]) {
+    if (std::ranges::binary_search(all, node)) done_ahead_.emplace_back(node, time);
+    return false;
+  }
+  for (;;) {
+    if (taken_ < computations_up_to[passed_])
+      earlier_.emplace_back(passed_, since_);
+    else
+      earlier_.clear();
+    const Time through = since_ + graph.host_through(passed_);
+    ++passed_;
+    since_ = std::max(through, time - graph.host_ahead(passed_));
+    if (done_ahead_.empty() || passed_ == all.size()) return true;
+    const auto next = std::ranges::find(done_ahead_, all[passed_], &std::pair<NodeId, Time>::first);
+    if (next == done_ahead_.end()) return true;
+    time = next->second;
+    done_ahead_.erase(next);
+  }
+}
+
+Time HostProgress::turns_to(const workload::ExecutionGraph& graph, NodeId node) const {
+  const bool is_behind_all = passed_ == 0 || node > graph.synchronisations()[passed_ - 1];
+  if (is_behind_all) return since_ + graph.host_before(node);
+  const auto launched =
+      std::ranges::find(earlier_, graph.synchronisations_before(node), &std::pair<std::uint32_t, Time>::first);
+  ORRERY_ASSERT(launched != earlier_.end());
+  return launched->second + graph.host_before(node);
+}
+
+}  // namespace orrery::system
