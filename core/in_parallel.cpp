@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/in_parallel.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -11,10 +13,12 @@
 
 namespace orrery {
 
-// The system reads a file to say it.
 unsigned hardware_threads() {
-  static const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
-  return threads;
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+    return std::max(1u, static_cast<unsigned>(CPU_COUNT(&allowed)));
+  static const unsigned all = std::max(1u, std::thread::hardware_concurrency());  // the system reads a file to say it
+  return all;
 }
 
 void in_parallel(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work,

@@ -8,7 +8,8 @@
 
 namespace orrery {
 
-// Threads of this machine, at least one.
+// Threads that the caller may have at a time, at least one: the machine's, or fewer where it is bound to some of them,
+// as tasks of Slurm are and what taskset starts.
 unsigned hardware_threads();
 
 // Called by one thread at a time. What it throws is as if the piece before it had thrown it.

@@ -2,6 +2,7 @@
 #include "workload/traces/rank_trace.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <numeric>
 #include <set>
@@ -20,13 +21,24 @@
 namespace orrery::workload {
 namespace {
 
+// A node as long as its file is being read. There is one for a few bytes of the file, so that it holds no more than
+// most nodes say.
 struct DecodedNode {
+  static constexpr std::uint32_t kNoMore = UINT32_MAX;
+
   std::uint64_t id = 0;
   std::uint64_t frame = 0;
-  TraceNode node;
   // Places in DecodedTrace.
-  std::size_t name = 0, first_dependency = 0;
+  std::uint64_t name = 0, first_dependency = 0;
   std::uint32_t name_size = 0, ctrl = 0, data = 0;
+  std::uint32_t more = kNoMore;  // place of all that a node of communication or of process groups says
+  NodeKind kind = NodeKind::kNoOp;
+  std::uint32_t priority = 0;
+  Duration duration{};  // zero: none
+  Flops flops{};
+  Bytes bytes{};
+  std::optional<std::int64_t> stream{};
+  std::optional<std::int64_t> began{};
 };
 
 // Nodes with their names and dependencies, each kind one after the other.
@@ -34,7 +46,33 @@ struct DecodedTrace {
   std::vector<DecodedNode> nodes;
   std::string names;
   std::vector<std::uint64_t> dependencies;  // of a node those of control, then those of data
+  std::deque<TraceNode> more;
 
+  void add(DecodedNode node, TraceNode said) {
+    node.kind = said.work.kind;
+    node.priority = said.work.priority;
+    node.duration = said.work.duration.value_or(Duration::zero());
+    node.flops = said.work.flops;
+    node.bytes = said.work.bytes;
+    node.stream = said.stream;
+    node.began = said.began;
+    if (said.work.kind == NodeKind::kCollective || is_transfer(said.work.kind) || !said.process_groups.empty()) {
+      node.more = static_cast<std::uint32_t>(more.size());
+      more.push_back(std::move(said));
+    }
+    nodes.push_back(node);
+  }
+  // Without its slot and its stream.
+  GraphNode work(const DecodedNode& node) const {
+    GraphNode result;
+    result.kind = node.kind;
+    if (node.duration > Duration::zero()) result.duration = node.duration;
+    result.flops = node.flops;
+    result.bytes = node.bytes;
+    result.priority = node.priority;
+    if (node.kind == NodeKind::kCollective) result.collective = more[node.more].work.collective;
+    return result;
+  }
   std::string_view name(const DecodedNode& node) const {
     return std::string_view(names).substr(node.name, node.name_size);
   }
@@ -57,10 +95,11 @@ class Collector final : public NodeViewVisitor {
   }
 
   void view(const NodeView& node, ChakraPosition position) override {
-    trace_.nodes.push_back({node.id, position.frame, read_trace_node(node, findings_), trace_.names.size(),
-                            trace_.dependencies.size(), static_cast<std::uint32_t>(node.name.size()),
-                            static_cast<std::uint32_t>(node.ctrl_deps.size()),
-                            static_cast<std::uint32_t>(node.data_deps.size())});
+    DecodedNode decoded{node.id, position.frame, trace_.names.size(), trace_.dependencies.size()};
+    decoded.name_size = static_cast<std::uint32_t>(node.name.size());
+    decoded.ctrl = static_cast<std::uint32_t>(node.ctrl_deps.size());
+    decoded.data = static_cast<std::uint32_t>(node.data_deps.size());
+    trace_.add(decoded, read_trace_node(node, findings_));
     trace_.names += node.name;
     for (const auto* list : {&node.ctrl_deps, &node.data_deps})
       trace_.dependencies.insert(trace_.dependencies.end(), list->begin(), list->end());
@@ -89,8 +128,7 @@ void sort_by_id(DecodedTrace& trace, Findings& findings) {
                                  printable(trace.name(nodes[i]), 60), nodes[i].frame));
       continue;
     }
-    if (kept != i) nodes[kept] = std::move(nodes[i]);
-    ++kept;
+    nodes[kept++] = nodes[i];
   }
   nodes.resize(kept);
 }
@@ -115,29 +153,31 @@ class SlotNumbering {
 std::map<std::int64_t, std::uint32_t> number_streams(const std::vector<DecodedNode>& nodes) {
   std::map<std::int64_t, std::uint32_t> streams;
   for (const DecodedNode& decoded : nodes)
-    if (is_on_device(decoded.node.work.kind) && decoded.node.stream) streams[*decoded.node.stream] = 0;
+    if (is_on_device(decoded.kind) && decoded.stream) streams[*decoded.stream] = 0;
   std::uint32_t next = 1;
   for (auto& [stream, number] : streams) number = next++;
   return streams;
 }
 
-void add_nodes(const std::vector<DecodedNode>& nodes, GraphBuilder& builder, RankTrace& trace) {
-  const std::map<std::int64_t, std::uint32_t> streams = number_streams(nodes);
+void add_nodes(const DecodedTrace& decoded, GraphBuilder& builder, RankTrace& trace) {
+  const std::map<std::int64_t, std::uint32_t> streams = number_streams(decoded.nodes);
   // Over other dimensions the same ranks are other groups.
   SlotNumbering<std::pair<std::string, std::optional<std::vector<bool>>>> communicators;
   SlotNumbering<std::int64_t> peers;
-  for (const DecodedNode& decoded : nodes) {
-    GraphNode work = decoded.node.work;
-    if (is_on_device(work.kind) && decoded.node.stream) work.stream = streams.at(*decoded.node.stream);
+  for (const DecodedNode& node : decoded.nodes) {
+    GraphNode work = decoded.work(node);
+    if (is_on_device(work.kind) && node.stream) work.stream = streams.at(*node.stream);
     if (work.kind == NodeKind::kCollective) {
-      work.slot = communicators.slot_of({decoded.node.communicator, decoded.node.involved});
+      const TraceNode& said = decoded.more[node.more];
+      work.slot = communicators.slot_of({said.communicator, said.involved});
       trace.descriptions.resize(std::max<std::size_t>(trace.descriptions.size(), work.slot + 1));
-      if (!decoded.node.description.empty()) trace.descriptions[work.slot] = decoded.node.description;
-      trace.roots.push_back(decoded.node.root);
+      if (!said.description.empty()) trace.descriptions[work.slot] = said.description;
+      trace.roots.push_back(said.root);
     } else if (is_transfer(work.kind)) {
-      work.slot = peers.slot_of(decoded.node.peer);
-      trace.tags.push_back(decoded.node.tag);
-      trace.own_ranks.push_back(decoded.node.own_rank.value_or(-1));
+      const TraceNode& said = decoded.more[node.more];
+      work.slot = peers.slot_of(said.peer);
+      trace.tags.push_back(said.tag);
+      trace.own_ranks.push_back(said.own_rank.value_or(-1));
     }
     builder.add(work);
   }
@@ -151,18 +191,17 @@ void add_nodes(const std::vector<DecodedNode>& nodes, GraphBuilder& builder, Ran
 // Gives every node of the host the time until the next one began.
 void take_timestamps(std::vector<DecodedNode>& nodes, Findings& findings) {
   constexpr std::int64_t kMostMicroseconds = Duration::max().count() / 1'000'000;
-  std::vector<TraceNode*> host;
+  std::vector<DecodedNode*> host;
   for (DecodedNode& decoded : nodes)
-    if (decoded.node.began && *decoded.node.began >= 0) host.push_back(&decoded.node);
+    if (decoded.began && *decoded.began >= 0) host.push_back(&decoded);
   if (host.empty()) return findings.error("no node of the host has a 'ts'", {}, "workload.chakra.host: durations");
-  std::ranges::stable_sort(host, {}, [](const TraceNode* node) { return *node->began; });
+  std::ranges::stable_sort(host, {}, [](const DecodedNode* node) { return *node->began; });
   for (std::size_t i = 0; i + 1 < host.size(); ++i) {
     const std::int64_t gap = *host[i + 1]->began - *host[i]->began;
     if (gap > kMostMicroseconds)
       return findings.error("nodes of the host are more than the 106 days apart that can be simulated", {});
-    host[i]->work.duration.reset();
-    if (gap > 0) host[i]->work.duration = Duration(gap * 1'000'000);
-    host[i]->work.kind = gap > 0 ? NodeKind::kHostCompute : NodeKind::kNoOp;
+    host[i]->duration = Duration(gap * 1'000'000);
+    host[i]->kind = gap > 0 ? NodeKind::kHostCompute : NodeKind::kNoOp;
   }
 }
 
@@ -188,18 +227,20 @@ void build_graph(DecodedTrace decoded, Dependencies chosen, TraceReader reader, 
   std::vector<DecodedNode>& nodes = decoded.nodes;
   if (host == HostTimes::kTimestamps) take_timestamps(nodes, trace.findings);
   trace.labels = labels_of(decoded);
+  decoded.names = {};
   const DependencyCheck dependencies(trace.labels, dependencies_of(decoded));
   dependencies.report(chosen, reader, trace.findings);
   dependencies.report_none_chosen(chosen, reader, trace.findings);
   if (reader == TraceReader::kLint) dependencies.report_ignored(chosen, trace.findings);
   for (const DecodedNode& node : nodes)
-    std::ranges::copy(node.node.process_groups, std::back_inserter(trace.process_groups));
+    if (node.more != DecodedNode::kNoMore)
+      std::ranges::copy(decoded.more[node.more].process_groups, std::back_inserter(trace.process_groups));
   if (trace.findings.has_errors()) return;
 
   const std::vector<Edge> edges = dependencies.edges(chosen);
   GraphBuilder builder;
   builder.reserve(nodes.size(), edges.size());
-  add_nodes(nodes, builder, trace);
+  add_nodes(decoded, builder, trace);
   for (const Edge& edge : edges) builder.depend(edge.after, edge.before);
   trace.graph = std::move(builder).build();
   trace.drop_defaults();

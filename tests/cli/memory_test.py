@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""memory_test.py PROGRAM: traces take no more memory than docs/import.md says.
+
+Measures the peak of a run of small sets of traces and of larger ones: what a byte of a file, or a node, takes more is the difference of
+the two, in which the program's own memory drops out. Ranks have traces that differ in the times of their nodes, so that none stands for
+another."""
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from orrery_program import PATIENCE, Checks, load_make_traces, scratch_folder
+
+make_traces = load_make_traces()
+
+RANKS = 4
+# Of docs/import.md: bytes of memory for a byte of the files, or for a node of them.
+MOST_PER_BYTE = 4
+MOST_PER_NODE = 400
+MOST_OF_EQUAL = 0.1  # of what another file with the same content takes, compared with its size
+JOB = """\
+cluster:
+  device: a100-sxm-80gb
+  dims:
+    - {{topology: switch, size: {ranks}, bandwidth: 300 GB/s, latency: 700 ns}}
+workload:
+  chakra: {{prefix: rank}}
+"""
+
+
+def micros(rank, node):
+    return 1 + (node * 7919 + rank * 104729) % 15000
+
+
+def recorded(rank, nodes):
+    """Nodes as recorders write them, at the least: a name, what they wait for, a time, an attribute."""
+    trace = make_traces.Trace()
+    for node in range(nodes):
+        trace.node(make_traces.COMP, f"layer {node % 80} of the model", [node - 1] if node else [], micros=micros(rank, node), is_cpu_op=False)
+    return trace.bytes()
+
+
+def least(rank, nodes):
+    """Nodes of the fewest bytes."""
+    varint = make_traces.varint
+    messages = [b"\x08" + varint(node) + b"\x18\x04\x38" + varint(1 + micros(rank, node) % 100) for node in range(nodes)]
+    return b"".join(varint(len(message)) + message for message in [make_traces.bytes_field(1, b"0.0.4"), *messages])
+
+
+def as_json(rank, nodes):
+    objects = [{"id": node, "name": f"layer {node % 80} of the model", "type": "COMP_NODE", "dataDeps": [node - 1] if node else [],
+                "durationMicros": micros(rank, node), "attr": [{"name": "is_cpu_op", "boolVal": False}]} for node in range(nodes)]
+    return "\n".join(json.dumps(value) for value in [{"version": "0.0.4"}, *objects]).encode()
+
+
+class Runs:
+    def __init__(self, program, folder):
+        self.program, self.folder = os.path.abspath(program), Path(folder)
+
+    def peak(self, files):
+        """Bytes of memory at most of a run of these traces {name: bytes}."""
+        for old in self.folder.iterdir():
+            old.unlink()
+        for name, content in files.items():
+            (self.folder / name).write_bytes(content)
+        (self.folder / "job.yaml").write_text(JOB.format(ranks=len(files)))
+        with subprocess.Popen([self.program, "run", "job.yaml"], cwd=self.folder, stdout=subprocess.DEVNULL) as running:
+            _, status, used = os.wait4(running.pid, 0)
+            running.returncode = os.waitstatus_to_exitcode(status)
+        if running.returncode != 0:
+            sys.exit(f"memory_test: exit code {running.returncode}")
+        return used.ru_maxrss * 1024
+
+    def slope(self, write, nodes, extension):
+        """Memory and bytes of the files, before they are compressed, of a node more."""
+        peaks, sizes = [], []
+        for count in (nodes, 3 * nodes):
+            contents = [write(rank, count) for rank in range(RANKS)]
+            sizes.append(sum(map(len, contents)))
+            packed = [gzip.compress(content, 1) if extension == "et.gz" else content for content in contents]
+            peaks.append(self.peak({f"rank.{rank}.{extension}": content for rank, content in enumerate(packed)}))
+        more = 2 * nodes * RANKS
+        return (peaks[1] - peaks[0]) / more, (sizes[1] - sizes[0]) / more
+
+
+def check_distinct(runs, checks):
+    for what, write, nodes, extension in [("recorded", recorded, 30_000, "et"), ("compressed", recorded, 30_000, "et.gz"),
+                                          ("least", least, 60_000, "et"), ("JSON", as_json, 20_000, "json")]:
+        memory, size = runs.slope(write, nodes, extension)
+        most = max(MOST_PER_BYTE * size, MOST_PER_NODE)
+        print(f"{what}: {memory:.0f} bytes of memory a node of {size:.0f} bytes, at most {most:.0f}")
+        checks.check(memory <= most, f"a node of {what} traces takes at most {most:.0f} bytes of memory", memory)
+        checks.check(memory > 20, f"a node of {what} traces takes memory, or nothing is measured", memory)
+
+
+def check_equal(runs, checks):
+    content = recorded(0, 60_000)
+    few, many = (runs.peak({f"rank.{rank}.et": content for rank in range(ranks)}) for ranks in (4, 32))
+    share = (many - few) / 28 / len(content)
+    print(f"a file that is equal to another one takes {share:.1%} of its size")
+    checks.check(share <= MOST_OF_EQUAL, "a file that is equal to another one takes hardly any memory", share)
+
+
+def main():
+    if PATIENCE != 1:
+        print("memory_test: skipped: sanitizers take memory of their own")
+        return 0
+    checks = Checks()
+    with scratch_folder() as folder:
+        runs = Runs(sys.argv[1], folder)
+        check_distinct(runs, checks)
+        check_equal(runs, checks)
+    return checks.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
