@@ -214,13 +214,12 @@ FigureText figure_text(std::string path) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kKeys = {
       {{"memory.capacity_bytes", "cluster.node.device.memory.capacity"}}};
   const bool is_bytes = path.ends_with("_bytes");
-  const auto value =
-      is_bytes
-          ? +[](const nlohmann::ordered_json&
-                    json) { return json.is_number_integer() ? rounded(Bytes(json.get<std::int64_t>())) : dump_json(json); }
-          : +[](const nlohmann::ordered_json& json) {
-              return json.is_string() ? json.get<std::string>() : dump_json(json);
-            };
+  using Json = nlohmann::ordered_json;
+  constexpr auto kBytes = [](const Json& json) {
+    return json.is_number_integer() ? rounded(Bytes(json.get<std::int64_t>())) : dump_json(json);
+  };
+  constexpr auto kText = [](const Json& json) { return json.is_string() ? json.get<std::string>() : dump_json(json); };
+  const auto value = is_bytes ? +kBytes : +kText;
   for (const auto& [figure, key] : kKeys)
     if (path == figure) return {std::string(key), value};
   if (is_bytes) path.resize(path.size() - std::string_view("_bytes").size());

@@ -175,6 +175,10 @@ class LaunchedSimulation(Simulation):
         else:
             super().start(rank, node)
 
+    def call_ended(self, rank, node):
+        """A library's call ends for all members at once, who know it then."""
+        rank.ended(node, self.clock.now)
+
     def start_send(self, rank, node, operation):
         self.devices[rank.number].hold(("send", node), self.job.send_processors, 0)
         super().start_send(rank, node, operation)

@@ -224,10 +224,12 @@ class Simulation:
                 self.posted[key] = (rank, node)
         else:
             call = self.call(operation, self.number_of_call[rank.number][node])
-            # That a call is done is known in the next round.
-            call.enter(self.job.devices[rank.number],
-                       lambda: self.clock.after(0, lambda now: rank.ended(node, now)))
+            call.enter(self.job.devices[rank.number], lambda: self.call_ended(rank, node))
             self.clock.after(0, lambda now: None)  # peers see it in the next round
+
+    def call_ended(self, rank, node):
+        """That a call is done is known in the next round."""
+        self.clock.after(0, lambda now: rank.ended(node, now))
 
     def start_send(self, rank, node, operation):
         key = (rank.number, operation.peer, operation.tag, self.number_of_send[rank.number][node])
