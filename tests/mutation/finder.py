@@ -35,6 +35,8 @@ RELATIONAL = {"<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">"
 LOGICAL = {"&&": ["||"], "||": ["&&"]}
 ARITHMETIC = {"+": ["-"], "-": ["+"], "*": ["+"], "/": ["*"], "%": ["*"], "<<": [">>"], ">>": ["<<"], "&": ["|"], "|": ["&"]}
 COMPOUND = {"+=": ["-="], "-=": ["+="], "*=": ["+="], "/=": ["*="], "|=": ["&="], "&=": ["|="]}
+# Statements without which a program does the same: assertions, promises to the compiler, room that is taken ahead.
+IDLE = re.compile(r"[A-Z_]+\(|__builtin_unreachable\b|[\w.\[\]>-]+(\.|->)(reserve|shrink_to_fit)\(")
 EXTREMES = {"std::min": "std::max", "std::max": "std::min"}
 
 
@@ -233,7 +235,7 @@ class Finder:
         if cursor.kind not in (kinds.CALL_EXPR, kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR, kinds.UNARY_OPERATOR,
                                kinds.UNEXPOSED_EXPR, kinds.CONTINUE_STMT, kinds.BREAK_STMT):
             return
-        if cursor.kind == kinds.BREAK_STMT and in_switch or text.startswith("throw") or self.never_returns(cursor):
+        if cursor.kind == kinds.BREAK_STMT and in_switch or text.startswith("throw") or IDLE.match(text) or self.never_returns(cursor):
             return
         if self.slice(cursor.extent.end.offset, cursor.extent.end.offset + 20).lstrip().startswith(";"):
             self.add(cursor, "", "dropped", how="dropped", early=early)

@@ -74,9 +74,10 @@ class Suite:
 
 
 def suites_of(build):
+    """Those whose programs are built."""
     shown = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"], stdout=subprocess.PIPE, check=True).stdout
     tests = [test for test in json.loads(shown)["tests"] if "command" in test and not LEFT_OUT.fullmatch(test["name"])]
-    return [Suite(test) for test in tests]
+    return [Suite(test) for test in tests if all(pathlib.Path(word).exists() for word in test["command"] if word.startswith(str(build)))]
 
 
 def reach(suite, known, patience):
