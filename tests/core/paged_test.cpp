@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstddef>
+#include <iterator>
 #include <random>
 #include <vector>
+
+#include "core/paged_array.h"
 
 using namespace orrery;
 
@@ -60,4 +63,29 @@ TEST_CASE("what is opened stays until its page is finished, in any order, and a 
     CHECK(paged.has_finished_page(item));
     CHECK(*copy.find(item) == item);
   }
+}
+
+TEST_CASE("an array in pages has its first value wherever nothing else was written, and visits what was") {
+  constexpr std::size_t kWritten[] = {3, 255, 256, 599};
+  PagedArray<int> array(600, 7);
+  for (const std::size_t index : kWritten) array.own(index) = static_cast<int>(index);
+  CHECK(array.size() == 600);
+  std::vector<std::size_t> others;
+  for (std::size_t index = 0; index < array.size(); ++index)
+    if (array.at(index) != 7) others.push_back(index);
+  CHECK(others == std::vector<std::size_t>(std::begin(kWritten), std::end(kWritten)));
+  std::vector<std::size_t> visited;
+  array.for_each_own([&](std::size_t index, int value) {
+    CHECK(value == array.at(index));
+    visited.push_back(index);
+  });
+  CHECK(std::ranges::is_sorted(visited));
+  CHECK(std::ranges::adjacent_find(visited) == visited.end());
+  CHECK(std::ranges::includes(visited, kWritten));
+  CHECK(visited.back() < array.size());
+  PagedArray<int> sparse(100'000);
+  sparse.own(70'000) = 1;
+  std::size_t seen = 0;
+  sparse.for_each_own([&](std::size_t, int) { ++seen; });
+  CHECK(seen < 1000);  // the rest takes no memory
 }
