@@ -217,7 +217,9 @@ Failure failure_of(const StuckError& error) {
   return {kStuck, {std::move(problem)}};
 }
 
-Json to_json(const Proposal& proposal) {
+namespace {
+
+Json mending_json(const Proposal& proposal) {
   Json edits = Json::array();
   for (const ProposedEdit& edit : proposal.edits) {
     Json& json = edits.emplace_back(Json{{"edit", edit.kind}, {"rank", edit.rank}});
@@ -228,6 +230,8 @@ Json to_json(const Proposal& proposal) {
   return {{"tried", proposal.is_tried}, {"edits", std::move(edits)}};
 }
 
+}  // namespace
+
 Json to_json(const Problem& problem) {
   Json json = {{"message", problem.message}};
   if (problem.severity == Severity::kWarning) json["severity"] = "warning";
@@ -237,7 +241,7 @@ Json to_json(const Problem& problem) {
   if (problem.where.line > 0 && problem.where.column > 0) json["column"] = problem.where.column;
   if (problem.rank) json["rank"] = *problem.rank;
   if (!problem.node.empty()) json["node"] = problem.node;
-  for (const Proposal& proposal : problem.proposals) json["mendings"].push_back(to_json(proposal));
+  for (const Proposal& proposal : problem.proposals) json["mendings"].push_back(mending_json(proposal));
   return json;
 }
 
