@@ -95,7 +95,7 @@ std::string files_text(const CalibrateOptions& options, const study::MachineCali
     text += fmt::format("\ndry run: without --dry-run this writes {}\n", names);
   }
   return text + "\nuse it as measured:\n" +
-         report::wrapped(use_of(options.question, calibration, files), {.joint = " \\"});
+         report::wrapped(use_of(options.question, calibration, files), {.at = report::Wrapping::Break::kShell});
 }
 
 CalibratedFiles files_of(const CalibrateOptions& options, const study::MachineCalibration& calibration) {

@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/assert.h"
+#include "core/error.h"
 #include "core/files/json.h"
+#include "core/utf8.h"
 
 namespace orrery {
 namespace {
@@ -32,6 +34,9 @@ std::string flow_text(const ConfigValue& value) {
     case Kind::kNull:
       return "~";
     case Kind::kScalar:
+      if (!is_utf8(value.scalar))
+        throw InputError(value.where, fmt::format("'{}' is not UTF-8, as a YAML file is", printable(value.scalar, 100)),
+                         "a file of that name needs another one");
       return yaml_scalar(value.scalar);
     case Kind::kList:
       for (const ConfigValue& item : value.items) add(flow_text(item));

@@ -10,7 +10,7 @@
 namespace orrery {
 
 // The entries of a map, one a line and nested by two spaces; lists and texts that YAML could take for something else in
-// the notation of JSON.
+// the notation of JSON. Throws InputError at a text that is not UTF-8.
 std::string yaml_text(const ConfigValue& map);
 
 // One text, as it stands among them.

@@ -24,13 +24,13 @@ std::size_t text_width();
 struct Wrapping {
   // kBlanks: at the last blank that fits; a longer word stays whole. kClauses: if the second half of a line has one,
   // at a blank behind ",", ";" or ":", or before "(". kWords: also inside a word that is longer than a line, though
-  // not inside a character.
-  enum class Break : std::uint8_t { kBlanks, kClauses, kWords };
+  // not inside a character. kShell: between words of a command, which single quotes may hold together; lines that go
+  // on end in a backslash.
+  enum class Break : std::uint8_t { kBlanks, kClauses, kWords, kShell };
 
   std::string first = "  ", next = "    ";  // beginnings of the first line and of the others
   std::size_t width = text_width();         // of a line with its beginning
   Break at = Break::kBlanks;
-  std::string_view joint{};  // ends lines that go on, as " \\" of a shell
 };
 // `text`, of one line, as lines that all have an end. Blanks at which it is broken are left out.
 std::string wrapped(std::string_view text, const Wrapping& wrapping = {});

@@ -7,10 +7,31 @@
 namespace orrery::report {
 namespace {
 
+constexpr std::string_view kContinued = " \\";  // of a shell
+
+// True if no quotes of a shell hold together what is before and behind the blank.
+bool is_between_words(std::string_view line, std::size_t blank) {
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < blank; ++i) {
+    if (line[i] == '\'') is_quoted = !is_quoted;
+    if (line[i] == '\\' && !is_quoted) ++i;
+  }
+  return !is_quoted;
+}
+
+// The first blank from `at` on where a line may be broken, or its length.
+std::size_t next_blank(std::string_view line, std::size_t at, Wrapping::Break kind) {
+  at = line.find(' ', at);
+  while (at != std::string_view::npos && kind == Wrapping::Break::kShell && !is_between_words(line, at))
+    at = line.find(' ', at + 1);
+  return std::min(at, line.size());
+}
+
 // Returns the position at which `line`, wider than it may be, is broken: that of a blank, one inside a word, or its
 // length where it cannot be broken. Blanks up to `start` and those that it begins with stay.
 std::size_t break_of(const std::string& line, std::size_t start, const Wrapping& wrapping) {
-  const std::size_t width = wrapping.width - std::min(wrapping.width, wrapping.joint.size());
+  const bool is_shell = wrapping.at == Wrapping::Break::kShell;
+  const std::size_t width = wrapping.width - (is_shell ? std::min(wrapping.width, kContinued.size()) : 0);
   start = std::max(start, std::min(line.find_first_not_of(' '), line.size()));
   const auto is_clause = [&](std::size_t at) {
     return line[at + 1] == '(' || std::string_view(",;:").find(line[at - 1]) != std::string_view::npos;
@@ -19,9 +40,11 @@ std::size_t break_of(const std::string& line, std::size_t start, const Wrapping&
     for (std::size_t at = width; at > std::max(start, width / 2); --at)
       if (line[at] == ' ' && is_clause(at)) return at;
   std::size_t blank = line.rfind(' ', width);
-  while (blank != std::string::npos && blank > start && is_before_unit(line, blank)) blank = line.rfind(' ', blank - 1);
+  while (blank != std::string::npos && blank > start &&
+         (is_shell ? !is_between_words(line, blank) : is_before_unit(line, blank)))
+    blank = line.rfind(' ', blank - 1);
   if (blank != std::string::npos && blank > start) return blank;
-  if (wrapping.at != Wrapping::Break::kWords) return std::min(line.find(' ', std::max(width, start)), line.size());
+  if (wrapping.at != Wrapping::Break::kWords) return next_blank(line, std::max(width, start), wrapping.at);
   std::size_t end = width;
   while (end > start + 1 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
   return end;
@@ -38,13 +61,14 @@ bool is_before_unit(std::string_view text, std::size_t blank) {
 
 std::string wrapped(std::string_view text, const Wrapping& wrapping) {
   std::string lines, line = wrapping.first;
+  const bool is_shell = wrapping.at == Wrapping::Break::kShell;
   std::size_t start = line.size();
   line += text;
   while (line.size() > wrapping.width) {
     const std::size_t end = break_of(line, start, wrapping);
     const std::size_t rest = line.find_first_not_of(' ', end);
     if (rest == std::string::npos) break;
-    lines.append(line, 0, line.find_last_not_of(' ', end - 1) + 1).append(wrapping.joint).append("\n");
+    lines.append(line, 0, line.find_last_not_of(' ', end - 1) + 1).append(is_shell ? kContinued : "").append("\n");
     line = wrapping.next + line.substr(rest);
     start = wrapping.next.size();
   }

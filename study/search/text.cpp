@@ -239,7 +239,8 @@ std::string search_text(const Search& search) {
     std::string options;
     for (const std::string& setting : search.settings.front())
       options += fmt::format("{}--set {}", options.empty() ? "" : " ", shell_quoted(setting));
-    text += "\nthe best, for `orrery run`:\n" + report::wrapped(options, {.next = "  ", .joint = " \\"});
+    text += "\nthe best, for `orrery run`:\n" +
+            report::wrapped(options, {.next = "  ", .at = report::Wrapping::Break::kShell});
   }
   return text;
 }

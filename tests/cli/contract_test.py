@@ -599,7 +599,7 @@ def check_mendings(program, checks, folder):
         checks.check(outcome.code == 3 and len(edits) >= 2 and all(mending["tried"] for mending in mendings) and
                      {(edit["edit"], edit["rank"]) for (edit,) in edits} >= {("swap", 0), ("swap", 1)},
                      f"`{' '.join(arguments)} --json -` has mendings", outcome.stdout)
-        said = unbroken(outcome.stderr + outcome.stdout)
+        said = unbroken(outcome.stderr + json.loads(outcome.stdout)["error"]["message"])
         checks.check(all(edit["text"] in said for of_one in edits for edit in of_one), "in the words of the report", said)
 
 

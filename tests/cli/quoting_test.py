@@ -196,7 +196,7 @@ def check_writers(program, checks, folder):
             outcome = program.run(words, folder, seconds=60)
             command = " ".join(writer.words)
             # The name of a cluster is YAML, as in a file, which has no such signs.
-            is_refused = name != SIGNS and {"cluster", "--cluster"} & set(writer.words) and "not a text file" in outcome.stderr
+            is_refused = name != SIGNS and {"cluster", "--cluster"} & set(writer.words) and re.search("not a text file|is not UTF-8", outcome.stderr)
             if not checks.check(outcome.code == (2 if is_refused else 0) and not outcome.broken, f"{name!r}: {command}",
                                 f"{outcome.code} {outcome.broken}\n{outcome.stderr}"):
                 continue

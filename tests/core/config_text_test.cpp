@@ -46,3 +46,10 @@ multiline: |
   CHECK(same(tree, again));
   CHECK(yaml_text(again) == written);
 }
+
+TEST_CASE("a text that is not UTF-8 is in no file that is written") {
+  Diagnostics diagnostics;
+  ConfigValue tree = parse_config("cluster: a.yaml", "x.yaml", diagnostics);
+  tree.find("cluster")->value.scalar = "a\xff.yaml";
+  CHECK_THROWS_WITH(yaml_text(tree), Catch::Matchers::Contains("is not UTF-8"));
+}

@@ -150,6 +150,16 @@ TEST_CASE("no heading is broken inside a unit, and no text between a number and 
   CHECK(wrapped("of 200 samples", {"", "", 8}) == "of 200\nsamples\n");
 }
 
+TEST_CASE("a command is broken between the words of a shell") {
+  const auto command = [](std::string_view text, std::size_t width) {
+    return wrapped(text, {"", "  ", width, Wrapping::Break::kShell});
+  };
+  CHECK(command("orrery run job.yaml --set a=b", 16) == "orrery run \\\n  job.yaml \\\n  --set a=b\n");
+  CHECK(command("orrery run 'my own job.yaml' -q", 16) == "orrery run \\\n  'my own job.yaml' \\\n  -q\n");
+  CHECK(command("run 'it'\\''s a job' -q", 12) == "run \\\n  'it'\\''s a job' \\\n  -q\n");
+  CHECK(command("run 'one long word'", 8) == "run \\\n  'one long word'\n");
+}
+
 TEST_CASE("wide characters take two columns, marks none") {
   CHECK(width_of("a\u6F22\u5B57") == 5);
   CHECK(width_of("e\u0301") == 1);
