@@ -143,7 +143,7 @@ def check_commands(checks, folder, writer, said):
         words = words_of_script(first.removeprefix("# "), folder)
         checks.check(words[:4] == ["orrery", "calibrate", f"{SIGNS}/log.json", f"{SIGNS}/kernels.csv"],
                      "the comment of a calibrated file is its command", first)
-        use = [line.strip() for line in said.splitlines() if line.strip().startswith("orrery ")]
+        use = [line.strip() for line in said.replace("\\\n", " ").splitlines() if line.strip().startswith("orrery ")]
         checks.check(any(f"{SIGNS}/calibrated.yaml" in word for line in use for word in words_of_script(line, folder)),
                      "the command that uses a calibrated file names it", said)
     if writer.words[0] == "search":

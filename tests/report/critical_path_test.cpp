@@ -48,6 +48,13 @@ std::map<std::string, Duration> path_of(const workload::Job& job, const Outcome&
 
 using Parts = std::map<std::string, Duration>;
 
+// Communicators of one family together: folded, "row0" stands for "row2" where both are alike.
+Parts by_family(const Parts& parts) {
+  Parts families;
+  for (const auto& [name, time] : parts) families[name.substr(0, name.find_last_not_of("0123456789") + 1)] += time;
+  return families;
+}
+
 }  // namespace
 
 TEST_CASE("the critical path of a device that waits for every launch is the host's, but for the last kernel") {
@@ -145,7 +152,7 @@ TEST_CASE("critical paths along hosts are the same folded and not, for 200 rando
     try {
       const Outcome folded = run(system::FoldMode::kAuto), unfolded = run(system::FoldMode::kOff);
       const Parts path = path_of(job, folded);
-      CHECK(path == path_of(job, unfolded));
+      CHECK(by_family(path) == by_family(path_of(job, unfolded)));
       with_hosts += path.contains("host") ? 1 : 0;
     } catch (const StuckError&) {  // sends that wait for their receives
     }
