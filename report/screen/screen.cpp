@@ -271,11 +271,13 @@ std::size_t text_width() { return std::min(chosen_width, kScreenWidth); }
 
 std::string sentences_on_screen(std::string_view text) {
   std::string lines;
+  bool goes_on = false;  // a command
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-    if (width_of(line) <= screen_width())
+    const bool is_command = std::exchange(goes_on, line.ends_with(" \\")) || goes_on;
+    if (is_command || width_of(line) <= screen_width())
       lines.append(line).append("\n");
     else
       lines += wrapped(line.substr(indent), {std::string(indent, ' '), std::string(indent + kGap, ' '), screen_width(),

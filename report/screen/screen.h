@@ -74,7 +74,7 @@ std::string on_screen(std::span<const ScreenColumn> columns, std::size_t width,
 bool is_before_unit(std::string_view text, std::size_t blank);
 
 // Sentences among tables that are on the screen: lines that are too wide are broken between words, clauses before other
-// words, and go on two columns further right.
+// words, and go on two columns further right. Lines of a command that was broken stay as they are.
 std::string sentences_on_screen(std::string_view text);
 
 }  // namespace orrery::report

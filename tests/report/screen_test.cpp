@@ -178,6 +178,8 @@ TEST_CASE("sentences that are too wide are broken between clauses, and go on two
   // The last comma within 80 columns stands behind "flow network": the one behind "phase" is the 82nd character.
   CHECK(sentences_on_screen(sentence + "\n  short\n") ==
         "iteration time 24.3 s   (2048 ranks on 2048 devices h800-sxm, flow network,\n  phase, nccl)\n  short\n");
+  const std::string word(90, 'x'), command = "  orrery run \\\n    '" + word + " y' \\\n    '" + word + " y'\n";
+  CHECK(sentences_on_screen(command) == command);
   set_screen_width(before);
 }
 
