@@ -16,10 +16,9 @@ from orrery_program import PATIENCE, Checks, load_make_traces, scratch_folder
 
 make_traces = load_make_traces()
 
-RANKS = 4
-# Of docs/import.md: bytes of memory for a byte of the files, or for a node of them.
-MOST_PER_BYTE = 4
-MOST_PER_NODE = 400
+# Of docs/import.md: bytes of memory for a byte and for a node of a file that is being read, and for a node that has been.
+READING_BYTE, READING_NODE = 3, 300
+KEPT_NODE = 100
 MOST_OF_EQUAL = 0.1  # of what another file with the same content takes, compared with its size
 JOB = """\
 cluster:
@@ -74,26 +73,32 @@ class Runs:
             sys.exit(f"memory_test: exit code {running.returncode}")
         return used.ru_maxrss * 1024
 
-    def slope(self, write, nodes, extension):
-        """Memory and bytes of the files, before they are compressed, of a node more."""
-        peaks, sizes = [], []
-        for count in (nodes, 3 * nodes):
-            contents = [write(rank, count) for rank in range(RANKS)]
-            sizes.append(sum(map(len, contents)))
-            packed = [gzip.compress(content, 1) if extension == "et.gz" else content for content in contents]
-            peaks.append(self.peak({f"rank.{rank}.{extension}": content for rank, content in enumerate(packed)}))
-        more = 2 * nodes * RANKS
-        return (peaks[1] - peaks[0]) / more, (sizes[1] - sizes[0]) / more
+    def of_distinct(self, write, ranks, nodes, extension):
+        """(memory, bytes of a file before it is compressed) for a job whose ranks have so many nodes each."""
+        contents = [write(rank, nodes) for rank in range(ranks)]
+        packed = [gzip.compress(content, 1) if extension == "et.gz" else content for content in contents]
+        return self.peak({f"rank.{rank}.{extension}": content for rank, content in enumerate(packed)}), len(contents[0])
 
 
-def check_distinct(runs, checks):
-    for what, write, nodes, extension in [("recorded", recorded, 30_000, "et"), ("compressed", recorded, 30_000, "et.gz"),
-                                          ("least", least, 60_000, "et"), ("JSON", as_json, 20_000, "json")]:
-        memory, size = runs.slope(write, nodes, extension)
-        most = max(MOST_PER_BYTE * size, MOST_PER_NODE)
-        print(f"{what}: {memory:.0f} bytes of memory a node of {size:.0f} bytes, at most {most:.0f}")
+def check_reading(runs, checks):
+    """Two ranks, read one after the other: a node more of each file is one that is being read and two that are kept."""
+    for what, write, nodes, extension in [("recorded", recorded, 40_000, "et"), ("compressed", recorded, 40_000, "et.gz"),
+                                          ("least", least, 80_000, "et"), ("JSON", as_json, 30_000, "json")]:
+        (few, few_bytes), (many, many_bytes) = (runs.of_distinct(write, 2, count, extension) for count in (nodes, 3 * nodes))
+        memory, size = (many - few) / (2 * nodes), (many_bytes - few_bytes) / (2 * nodes)
+        most = READING_BYTE * size + READING_NODE + 2 * KEPT_NODE
+        print(f"{what}: {memory:.0f} bytes of memory for a node of {size:.0f} bytes in both files, at most {most:.0f}")
         checks.check(memory <= most, f"a node of {what} traces takes at most {most:.0f} bytes of memory", memory)
         checks.check(memory > 20, f"a node of {what} traces takes memory, or nothing is measured", memory)
+
+
+def check_kept(runs, checks):
+    """Files more of the same size: each is read as the others were, and kept."""
+    nodes = 20_000
+    (few, _), (many, size) = (runs.of_distinct(recorded, ranks, nodes, "et") for ranks in (8, 24))
+    memory = (many - few) / (16 * nodes)
+    print(f"kept: {memory:.0f} bytes of memory for a node of {size / nodes:.0f} bytes, at most {KEPT_NODE}")
+    checks.check(memory <= KEPT_NODE, f"a node that has been read takes at most {KEPT_NODE} bytes of memory", memory)
 
 
 def check_equal(runs, checks):
@@ -108,10 +113,12 @@ def main():
     if PATIENCE != 1:
         print("memory_test: skipped: sanitizers take memory of their own")
         return 0
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # the program reads as many files at a time as it has cores
     checks = Checks()
     with scratch_folder() as folder:
         runs = Runs(sys.argv[1], folder)
-        check_distinct(runs, checks)
+        check_reading(runs, checks)
+        check_kept(runs, checks)
         check_equal(runs, checks)
     return checks.exit_code()
 
