@@ -6,6 +6,7 @@ Measures the peak of a run of small sets of traces and of larger ones: what a by
 the two, in which the program's own memory drops out. Ranks have traces that differ in the times of their nodes, so that none stands for
 another."""
 import gzip
+import itertools
 import json
 import os
 import subprocess
@@ -16,10 +17,9 @@ from orrery_program import PATIENCE, Checks, load_make_traces, scratch_folder
 
 make_traces = load_make_traces()
 
-RANKS = 4
-# Of docs/import.md: bytes of memory for a byte of the files, or for a node of them.
-MOST_PER_BYTE = 4
-MOST_PER_NODE = 400
+# Of docs/import.md: bytes of memory for a byte and for a node of a file that is being read, and for a node that has been.
+READING_BYTE, READING_NODE = 2, 250
+KEPT_NODE = 150
 MOST_OF_EQUAL = 0.1  # of what another file with the same content takes, compared with its size
 JOB = """\
 cluster:
@@ -56,50 +56,72 @@ def as_json(rank, nodes):
     return "\n".join(json.dumps(value) for value in [{"version": "0.0.4"}, *objects]).encode()
 
 
+def apart(work):
+    """Does it in a process of its own: this one stays small, as what it starts counts the memory that it had as theirs."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    if os.waitpid(child, 0)[1] != 0:
+        sys.exit("memory_test: the traces could not be written")
+
+
 class Runs:
     def __init__(self, program, folder):
         self.program, self.folder = os.path.abspath(program), Path(folder)
 
-    def peak(self, files):
-        """Bytes of memory at most of a run of these traces {name: bytes}."""
+    def peak(self, contents, extension):
+        """(memory at most, bytes of a trace before it is compressed) of a run of the traces that contents() gives, one for each rank."""
         for old in self.folder.iterdir():
             old.unlink()
-        for name, content in files.items():
-            (self.folder / name).write_bytes(content)
-        (self.folder / "job.yaml").write_text(JOB.format(ranks=len(files)))
+
+        def write():
+            for rank, content in enumerate(contents()):
+                (self.folder / "size").write_text(str(len(content)))
+                packed = gzip.compress(content, 1) if extension == "et.gz" else content
+                (self.folder / f"rank.{rank}.{extension}").write_bytes(packed)
+            (self.folder / "job.yaml").write_text(JOB.format(ranks=rank + 1))
+
+        apart(write)
         with subprocess.Popen([self.program, "run", "job.yaml"], cwd=self.folder, stdout=subprocess.DEVNULL) as running:
             _, status, used = os.wait4(running.pid, 0)
             running.returncode = os.waitstatus_to_exitcode(status)
         if running.returncode != 0:
             sys.exit(f"memory_test: exit code {running.returncode}")
-        return used.ru_maxrss * 1024
+        return used.ru_maxrss * 1024, int((self.folder / "size").read_text())
 
-    def slope(self, write, nodes, extension):
-        """Memory and bytes of the files, before they are compressed, of a node more."""
-        peaks, sizes = [], []
-        for count in (nodes, 3 * nodes):
-            contents = [write(rank, count) for rank in range(RANKS)]
-            sizes.append(sum(map(len, contents)))
-            packed = [gzip.compress(content, 1) if extension == "et.gz" else content for content in contents]
-            peaks.append(self.peak({f"rank.{rank}.{extension}": content for rank, content in enumerate(packed)}))
-        more = 2 * nodes * RANKS
-        return (peaks[1] - peaks[0]) / more, (sizes[1] - sizes[0]) / more
+    def of_distinct(self, write, ranks, nodes, extension):
+        """The same, of ranks that have so many nodes each."""
+        return self.peak(lambda: (write(rank, nodes) for rank in range(ranks)), extension)
 
 
-def check_distinct(runs, checks):
-    for what, write, nodes, extension in [("recorded", recorded, 30_000, "et"), ("compressed", recorded, 30_000, "et.gz"),
-                                          ("least", least, 60_000, "et"), ("JSON", as_json, 20_000, "json")]:
-        memory, size = runs.slope(write, nodes, extension)
-        most = max(MOST_PER_BYTE * size, MOST_PER_NODE)
-        print(f"{what}: {memory:.0f} bytes of memory a node of {size:.0f} bytes, at most {most:.0f}")
+def check_reading(runs, checks):
+    """Two ranks, read one after the other: a node more of each file is one that is being read and two that are kept."""
+    for what, write, nodes, extension in [("recorded", recorded, 40_000, "et"), ("compressed", recorded, 40_000, "et.gz"),
+                                          ("least", least, 80_000, "et"), ("JSON", as_json, 30_000, "json")]:
+        (few, few_bytes), (many, many_bytes) = (runs.of_distinct(write, 2, count, extension) for count in (nodes, 3 * nodes))
+        memory, size = (many - few) / (2 * nodes), (many_bytes - few_bytes) / (2 * nodes)
+        most = READING_BYTE * size + READING_NODE + 2 * KEPT_NODE
+        print(f"{what}: {memory:.0f} bytes of memory for a node of {size:.0f} bytes in both files, at most {most:.0f}")
         checks.check(memory <= most, f"a node of {what} traces takes at most {most:.0f} bytes of memory", memory)
         checks.check(memory > 20, f"a node of {what} traces takes memory, or nothing is measured", memory)
 
 
+def check_kept(runs, checks):
+    """Files more of the same size: each is read as the others were, and kept."""
+    nodes = 20_000
+    (few, _), (many, size) = (runs.of_distinct(recorded, ranks, nodes, "et") for ranks in (8, 24))
+    memory = (many - few) / (16 * nodes)
+    print(f"kept: {memory:.0f} bytes of memory for a node of {size / nodes:.0f} bytes, at most {KEPT_NODE}")
+    checks.check(memory <= KEPT_NODE, f"a node that has been read takes at most {KEPT_NODE} bytes of memory", memory)
+
+
 def check_equal(runs, checks):
-    content = recorded(0, 60_000)
-    few, many = (runs.peak({f"rank.{rank}.et": content for rank in range(ranks)}) for ranks in (4, 32))
-    share = (many - few) / 28 / len(content)
+    (few, _), (many, size) = (runs.peak(lambda count=ranks: itertools.repeat(recorded(0, 60_000), count), "et") for ranks in (4, 32))
+    share = (many - few) / 28 / size
     print(f"a file that is equal to another one takes {share:.1%} of its size")
     checks.check(share <= MOST_OF_EQUAL, "a file that is equal to another one takes hardly any memory", share)
 
@@ -108,10 +130,12 @@ def main():
     if PATIENCE != 1:
         print("memory_test: skipped: sanitizers take memory of their own")
         return 0
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # the program reads as many files at a time as it has cores
     checks = Checks()
     with scratch_folder() as folder:
         runs = Runs(sys.argv[1], folder)
-        check_distinct(runs, checks)
+        check_reading(runs, checks)
+        check_kept(runs, checks)
         check_equal(runs, checks)
     return checks.exit_code()
 
