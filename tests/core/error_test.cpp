@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "core/error.h"
 
+#include <array>
 #include <catch2/catch.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/suggest.h"
 
@@ -27,6 +31,8 @@ TEST_CASE("lines keep their ends and tabs, and lose all other control characters
   CHECK(printable_lines("a\x1b[31m\r\x7f\n") == "a\\x1B[31m\\x0D\\x7F\n");
   CHECK(printable_lines("gr\xC3\xBC\xC3\x9F \xC2\x9B \x9B") == "gr\xC3\xBC\xC3\x9F \\xC2\\x9B \\x9B");
   CHECK(printable_lines("{\"a\x7f\": \"\xC2\x9B\"}\n", TextKind::kJson) == "{\"a\\u007F\": \"\\u009B\"}\n");
+  // The last that is one, and what comes behind it: a space that does not break.
+  CHECK(printable("\xC2\x9F\xC2\xA0") == "\\xC2\\x9F\xC2\xA0");
 }
 
 TEST_CASE("what turns the direction of text round, or is not seen, is escaped by its number") {
@@ -84,6 +90,28 @@ TEST_CASE("only a near name is suggested") {
   CHECK(nearest_name("on", std::vector<std::string>{"auto", "off"}) == "");
   CHECK(suggestion("tree", names) == "known: ring, direct, halving-doubling");
   CHECK(suggestion("x", {}) == "");
+}
+
+TEST_CASE(
+    "a slip is a letter more, less or other, or two that changed places; the longer the word, the more it may have") {
+  const auto nearest = [](std::string_view word, const std::string& name) {
+    return nearest_name(word, std::array{name});
+  };
+  CHECK(nearest("abc", "bac") == "bac");
+  CHECK(nearest("abc", "yac") == "");        // two slips, though an 'a' moved
+  CHECK(nearest("xxxring", "ring") == "");   // letters in front count as well
+  CHECK(nearest("rugn", "ring") == "ring");  // two slips are allowed from four letters on
+  CHECK(nearest("rxyz", "ring") == "");
+  CHECK(nearest("abcdefgh", "abcdexyz") == "");
+  CHECK(nearest("abcdefghi", "abcdefxyz") == "abcdefxyz");  // three from nine letters on
+  CHECK(nearest("abcdefghi", "abcdewxyz") == "");
+  CHECK(nearest("hlvng-dubling", "halving-doubling") == "halving-doubling");
+  CHECK(nearest_name("rign", std::vector<std::string>{"", "ring"}) == "ring");
+  const std::string longest(64, 'a');
+  CHECK(nearest(longest, longest + "b") == longest + "b");
+  CHECK(nearest(longest + "b", longest) == "");  // a text, not a name
+  CHECK(likely_names(longest, std::array{longest + "b"}) == std::vector{longest + "b"});
+  CHECK(likely_names(longest + "b", std::array{longest}).empty());
 }
 
 TEST_CASE("names that begin with a word come before those that contain it, and both before slips of the pen") {

@@ -26,6 +26,15 @@ TEST_CASE("quantities are read with their units, exactly") {
   CHECK(*parse_share("0.85").value == 0.85);
 }
 
+TEST_CASE("the largest quantity is that of 63 bits") {
+  CHECK(*parse_quantity<Bytes>("9223372036854775807 B").value == Bytes::max());
+  CHECK_FALSE(parse_quantity<Bytes>("9223372036854775808 B").value);
+  CHECK(*parse_quantity<Count>("9223372036854775807").value == Count::max());
+  CHECK_FALSE(parse_quantity<Count>("9223372036854775808").value);
+  CHECK(*parse_quantity<Duration>("9223372036854775.807 ns").value == Duration::max());
+  CHECK_FALSE(parse_quantity<Duration>("9223372036854775.808 ns").value);
+}
+
 TEST_CASE("a quantity that could be misread is refused") {
   const char* text = GENERATE("300", "", " ", "GB/s", "3 GB/s/s", "300 gb/s", "1,000 GB/s", "-3 GB/s", "0 GB/s",
                               "1e30 GB/s", "9999999999999 TB/s", "nan GB/s", "3..5 GB/s", "0x10 GB/s", "1e GB/s",

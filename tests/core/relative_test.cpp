@@ -55,6 +55,7 @@ TEST_CASE("a product keeps the unit and every digit") {
   CHECK(times("0 ns", "7") == "0 ns");
   CHECK(times("9007199254740993", "3") == "27021597764222979");  // beyond a double: 2^53 + 1
   CHECK(times("1 s", "0.3333333333333333333333") == "0.3333333333333333333333 s");
+  CHECK(times("335544.32", "298023223876953125") == "100000000000000000000000");  // of 24 digits, and no more
 }
 
 TEST_CASE("what is no quantity, or no factor, cannot be multiplied") {
@@ -62,6 +63,7 @@ TEST_CASE("what is no quantity, or no factor, cannot be multiplied") {
     CHECK(times(text, "2").find("cannot be multiplied") != std::string::npos);
   for (const char* factor : {"0", "-1", "", "two", "2 GB/s", "1.5.1", "inf", "nan"})
     CHECK(times("1 s", factor).find("is not a factor") != std::string::npos);
+  CHECK(times("3355443.2", "298023223876953125").find("too many digits") != std::string::npos);
   CHECK(times("123456789012345678901234", "3.14159265358979323846").find("too many digits") != std::string::npos);
 }
 
