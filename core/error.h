@@ -32,16 +32,16 @@ enum class Severity { kWarning, kError };
 // Change of what one rank does, in words and for a program.
 struct ProposedEdit {
   std::string kind;        // add, remove, change, swap, unlink (no longer wait), leave (a group)
-  std::uint32_t rank = 0;  // of whose trace or program the nodes are
+  std::uint32_t rank = 0;  // whose trace or program has the nodes
   std::optional<std::uint64_t> node{};
-  std::optional<std::uint64_t> other{};  // node; of `add`: the one behind it
+  std::optional<std::uint64_t> other{};  // second node; the one behind it, where the edit is `add`
   std::string text;
 };
 
 // Changes that together let a job finish whose ranks disagree or wait for one another.
 struct Proposal {
   std::vector<ProposedEdit> edits;
-  bool is_tried = false;  // with them all ranks do finish
+  bool is_tried = false;  // and all ranks did finish
 };
 
 struct Problem {
@@ -51,7 +51,7 @@ struct Problem {
   std::string hint;                     // what to do about it; may be empty
   std::optional<std::uint32_t> rank{};  // the first one concerned, where the problem is one of ranks
   std::string node{};                   // of its trace or program, as messages name it; may be empty
-  std::vector<Proposal> proposals{};    // of a job that cannot finish: the smallest changes
+  std::vector<Proposal> proposals{};    // the smallest changes that let the job finish
   bool tight_memory = false;            // a warning: it fits, but may run out
   bool out_of_memory = false;           // nothing is wrong but that it does not fit the devices' memory
 };

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "core/files/shell_word.h"
 #include "experiment/sections.h"
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "core/files/shell_word.h"
 #include "core/hash.h"
 #include "core/suggest.h"
 #include "network/fabric/link_names.h"

@@ -28,7 +28,7 @@ SLOWER = 40
 SHARDS = {"study": 3}
 # Cases by the files that they are in, and suites of the command line.
 TSAN_CASES = {"study": ["sweep_test", "search_test", "bound_test", "shared_values_test", "launch_test", "measured_test"],
-              "experiment": ["job_cache_test"], "core": ["engine_test", "config_test", "files_test"]}
+              "experiment": ["job_cache_test"], "core": ["engine_test", "config_test", "files_test", "in_parallel_test"]}
 TSAN_SUITES = ["cli_sweep", "cli_resume", "cli_studies", "cli_goodput"]
 VALGRIND_SUITES = ["cli_cases", "cli_readers", "cli_algorithms", "cli_several_jobs", "cli_relative", "cli_sweep", "cli_goodput",
                    "cli_compare", "cli_text_workloads", "cli_models", "cli_profiles"]

@@ -13,7 +13,7 @@ namespace orrery {
 // the notation of JSON. Throws InputError at a text that is not UTF-8.
 std::string yaml_text(const ConfigValue& map);
 
-// One text, as it stands among them.
+// A text in the notation of a value: as it is, or in quotes.
 std::string yaml_scalar(const std::string& text);
 
 // The comment beside a value, by its path ("a.b"); empty: none. Values of lists are not asked for.

@@ -9,7 +9,7 @@ namespace orrery {
 
 // The text in quotes, as one word, whatever it contains.
 std::string shell_quoted(std::string_view text);
-// The same, but as it is where no shell could take it for anything else: a path, a number, "a.b=1".
+// The text as one word: as it is where no shell could take it for anything else (a path, a number, "a.b=1"), in quotes otherwise.
 std::string shell_word(std::string_view text);
 
 }  // namespace orrery

@@ -12,7 +12,7 @@ bool HostProgress::finish(const workload::ExecutionGraph& graph, NodeId node, Ti
   const std::span<const NodeId> all = graph.synchronisations();
   if (passed_ == all.size() || node < all[passed_]) return false;
   if (node != all[passed_]) {
-    if (std::ranges::binary_search(all, node)) done_ahead_.emplace_back(node, time);
+    if (std::ranges::binary_search(all, node)) done_ahead_.emplace(node, time);
     return false;
   }
   for (;;) {
@@ -24,10 +24,9 @@ bool HostProgress::finish(const workload::ExecutionGraph& graph, NodeId node, Ti
     ++passed_;
     since_ = std::max(through, time - graph.host_ahead(passed_));
     if (done_ahead_.empty() || passed_ == all.size()) return true;
-    const auto next = std::ranges::find(done_ahead_, all[passed_], &std::pair<NodeId, Time>::first);
-    if (next == done_ahead_.end()) return true;
-    time = next->second;
-    done_ahead_.erase(next);
+    if (done_ahead_.top().first != all[passed_]) return true;
+    time = done_ahead_.top().second;
+    done_ahead_.pop();
   }
 }
 

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <queue>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -38,7 +41,8 @@ class HostProgress {
   Time since_;                // when it went on behind the last of them, or began
   // Earlier values of `since_`, by `passed_`, while computations are left that were launched then.
   std::vector<std::pair<std::uint32_t, Time>> earlier_;
-  std::vector<std::pair<NodeId, Time>> done_ahead_;  // synchronisations behind others that are not done
+  using Done = std::pair<NodeId, Time>;
+  std::priority_queue<Done, std::vector<Done>, std::greater<>> done_ahead_;  // synchronisations behind others, undone
 };
 
 }  // namespace orrery::system

@@ -51,7 +51,10 @@ using Parts = std::map<std::string, Duration>;
 // Communicators of one family together: folded, "row0" stands for "row2" where both are alike.
 Parts by_family(const Parts& parts) {
   Parts families;
-  for (const auto& [name, time] : parts) families[name.substr(0, name.find_last_not_of("0123456789") + 1)] += time;
+  for (const auto& [name, time] : parts) {
+    const bool is_member = name.starts_with("row") || name.starts_with("column");
+    families[is_member ? name.substr(0, name.find_first_of("0123456789")) : name] += time;
+  }
   return families;
 }
 

@@ -285,7 +285,7 @@ class ExecutionGraph {
     std::vector<NodeId> first_nodes;     // by number
     std::vector<std::uint64_t> weights;  // by number: see content_hash_of()
   };
-  // What follows from the times of launches alone.
+  // Consequences of the times of launches.
   struct HostCourse {
     std::vector<Duration> before;   // by node
     std::vector<Duration> through;  // by synchronisation

@@ -28,7 +28,7 @@ class DisagreementReport {
     add(text);
   }
   bool empty() const { return entries_.empty(); }
-  // One screen: the entries under a heading, as far as there is room beside what would mend the job.
+  // Error of one screen: the entries under a heading, as far as there is room beside what would mend the job.
   StuckError error(const Job& job) const;
 
  private:

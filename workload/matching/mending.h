@@ -48,7 +48,7 @@ std::vector<Mending> mend_disagreement(const Job& job, std::span<const GroupId> 
 // Mends a job whose ranks agree, and wait for one another.
 std::vector<Mending> mend_order(const Order& order, const SendWaits& send_waits);
 
-// The same as data.
+// Mendings as data, for documents.
 std::vector<Proposal> proposals(const Job& job, std::span<const Mending> mendings);
 
 // One line for each mending, below a heading; no lines where there are none.

@@ -250,7 +250,7 @@ class JobLoader {
       if (alike) {
         loaded.trace = std::move(alike->trace);
         loaded.model = alike->model;
-        bytes = {};
+        std::string().swap(bytes);
       } else {
         loaded.trace = read_rank_trace(file, bytes, source_.dependencies, reader_, source_.host);
         if (!times_are_content) models_.add(std::move(bytes), loaded.trace, number);
@@ -274,7 +274,7 @@ class JobLoader {
       const auto [known, is_first] = by_content_.try_emplace(std::move(content.sha256), next);
       trace_of_file_.back() = known->second;
       is_new = is_first;
-      if (!is_new) content.bytes = {};
+      if (!is_new) std::string().swap(content.bytes);
     }
     if (trace_of_file_.back() == next) traces_.push_back({RankTrace(job_.files[file])});
     return is_new;

@@ -21,7 +21,7 @@
 namespace orrery::workload {
 namespace {
 
-// A node as long as its file is being read. There is one for a few bytes of the file, so that it holds no more than
+// Facts of a node, kept while its file is read. There is one for a few bytes of the file, so that it holds no more than
 // most nodes say.
 struct DecodedNode {
   static constexpr std::uint32_t kNoMore = UINT32_MAX;
@@ -227,7 +227,7 @@ void build_graph(DecodedTrace decoded, Dependencies chosen, TraceReader reader, 
   std::vector<DecodedNode>& nodes = decoded.nodes;
   if (host == HostTimes::kTimestamps) take_timestamps(nodes, trace.findings);
   trace.labels = labels_of(decoded);
-  decoded.names = {};
+  std::string().swap(decoded.names);  // which keeps its memory where it is assigned {}
   const DependencyCheck dependencies(trace.labels, dependencies_of(decoded));
   dependencies.report(chosen, reader, trace.findings);
   dependencies.report_none_chosen(chosen, reader, trace.findings);
@@ -250,7 +250,8 @@ void build_graph(DecodedTrace decoded, Dependencies chosen, TraceReader reader, 
 
 void RankTrace::drop_defaults() {
   const auto drop = [](std::vector<std::int64_t>& values, std::int64_t none) {
-    if (std::ranges::all_of(values, [&](std::int64_t value) { return value == none; })) values = {};
+    if (std::ranges::all_of(values, [&](std::int64_t value) { return value == none; }))
+      std::vector<std::int64_t>().swap(values);
   };
   drop(tags, 0);
   drop(own_ranks, -1);

@@ -44,7 +44,6 @@ Command command_line_of(const CLI::App& program);
 std::vector<const Command*> all_commands(const Command& command);
 
 std::string replaced(std::string text, std::string_view what, std::string_view by);
-// Quotes the text in single quotes, for bash and zsh.
 // Quotes the text in single quotes, with backslashes before those in it, for fish and the lists of zsh.
 std::string fish_quoted(const std::string& text);
 // Every command below the first as a pattern of `case`.
