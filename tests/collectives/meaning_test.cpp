@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "collectives/oracle/meaning.h"
 #include "collectives/oracle/oracle.h"
 #include "tests/collectives/every_schedule.h"
 
@@ -59,6 +60,27 @@ TEST_CASE("each receive slot is filled by exactly one send") {
         for (const std::vector<int>& slots : filled)
           REQUIRE(std::all_of(slots.begin(), slots.end(), [](int count) { return count == 1; }));
       }
+}
+
+TEST_CASE("pieces that are cut into shares mean, share by share, what the whole piece means") {
+  for (const CollectiveKind kind : kAllCollectiveKinds)
+    for (const bool in_place : {false, true}) {
+      collectives::Exchange whole{kind, 3, 1, 9, {}};
+      whole.buffers = collectives::Buffers{.input = 9, .output = 9, .scratch = 1, .in_place = in_place, .share = 1};
+      collectives::Exchange cut = whole;
+      cut.buffers = collectives::Buffers{.input = 18, .output = 18, .scratch = 2, .in_place = in_place, .share = 2};
+      CHECK(collectives::fixed_piece_kinds(cut) == 2 * collectives::fixed_piece_kinds(whole));
+      const collectives::PieceId pieces = std::max<collectives::PieceId>(collectives::fixed_piece_kinds(cut), 4);
+      for (std::uint32_t rank = 0; rank < whole.ranks; ++rank)
+        for (collectives::PieceId piece = 0; piece < pieces; ++piece) {
+          INFO(name_of(kind) << ", rank " << rank << ", piece " << piece);
+          CHECK(has_input(cut, rank, piece) == has_input(whole, rank, piece / 2));
+          CHECK(promise(cut, rank, piece).content == promise(whole, rank, piece / 2).content);
+          CHECK(promise(cut, rank, piece).owner == promise(whole, rank, piece / 2).owner);
+          CHECK(place_of_input(cut, rank, piece) == 2 * place_of_input(whole, rank, piece / 2) + piece % 2);
+          CHECK(place_of_result(cut, rank, piece) == 2 * place_of_result(whole, rank, piece / 2) + piece % 2);
+        }
+    }
 }
 
 TEST_CASE("a group of one rank sends nothing") {

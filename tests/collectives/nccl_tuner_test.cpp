@@ -55,6 +55,8 @@ TEST_CASE("the first row of a tuner that fits a call holds, by collective, size,
   CHECK(tuner.rows[2].algorithm == NcclAlgorithm::kNvlsTree);
   CHECK(read("colltype,minbytes,maxbytes,algorithm,protocol,channels,nNodes,nRanks\nreduce,0,1,ring,ll,-1,-1,-1\n")
             .rows.size() == 1);
+  // Names as NCCL prints them elsewhere.
+  CHECK(read("Reduce_Scatter,0,1,Ring,LL128,-1,-1,-1\n").rows.front().kind == CollectiveKind::kReduceScatter);
 }
 
 TEST_CASE("a wrong cell of a tuner is refused where it stands") {

@@ -46,7 +46,7 @@ class Suite:
         return digest.hexdigest()
 
     def run(self, cases, seconds, **variables):
-        """Seconds of the clock and the exit code, None if it took more than `seconds` of a processor or three times that."""
+        """Seconds of the clock and the exit code, None if it took more than `seconds` of a processor or ten times that."""
         def limit():
             resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -62,7 +62,7 @@ class Suite:
             process = subprocess.Popen([*self.command, *more], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit)
             try:
-                code = process.wait(3 * seconds)
+                code = process.wait(10 * seconds)
             except subprocess.TimeoutExpired:
                 code = -signal.SIGXCPU
             try:
