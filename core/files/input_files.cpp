@@ -92,13 +92,14 @@ void note_input(const std::string& path, InputKind kind, const std::string& sha2
   const auto identity = identity_of(path);
   if (!identity) return;
   const std::scoped_lock lock(inputs().mutex);
-  const auto output = inputs().outputs.find(*identity);
-  if (output != inputs().outputs.end() && may_be_there(output->second, *identity)) refuse(output->second);
   InputFile& file = inputs().files.try_emplace(*identity, InputFile{path, kind, {}}).first->second;
   if (!may_be_there(file.path, *identity)) file = {path, kind, {}};
   file.path = std::min(file.path, path);  // whoever comes first
   if (kind == InputKind::kConfiguration) file.kind = kind;
   if (!sha256.empty()) file.sha256 = sha256;
+  // Whoever goes on after this does not write it either.
+  const auto output = inputs().outputs.find(*identity);
+  if (output != inputs().outputs.end() && may_be_there(output->second, *identity)) refuse(output->second);
 }
 
 bool is_input(const std::string& path) {
