@@ -78,6 +78,11 @@ class Case:
         except ValueError:
             return False
 
+    def is_on_the_way(self, path, data):
+        """A table of points has those that are done: it grows as points end."""
+        lines, all_lines = data.splitlines(), self.new.get(path, b"").splitlines()
+        return path.endswith("/points.csv") and data.endswith(b"\n") and lines[:1] == all_lines[:1] and set(lines) <= set(all_lines)
+
     def moments(self):
         """{call: how often it is made}; of what the program writes to its own streams, too."""
         trace = self.top / "trace"
@@ -92,7 +97,8 @@ def check_left(checks, case, what):
     for path, data in left.items():
         if path in partial(left) or "/points/" in path:
             continue
-        checks.check(data == OLD or case.is_new(path, data), f"{what}: {path} is the old or the new one", data[:200])
+        checks.check(data == OLD or case.is_new(path, data) or case.is_on_the_way(path, data),
+                     f"{what}: {path} is the old or the new one", data[:200])
     together = case.together()
     lost = [path for path in case.new if path not in left and path not in together]
     checks.check(not lost, f"{what}: nothing is lost", lost)
