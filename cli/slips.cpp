@@ -80,16 +80,17 @@ std::string hint_for_option(std::string_view option, std::string_view next) {
   const Pair* key = find_pair(kKeys, name);
   const std::string path = key != nullptr ? std::string(key->second) : plain_path(name);
   if (key == nullptr && path == name) return {};
-  return "--set " + shell_word(fmt::format("{}={}", path, value.empty() ? "VALUE" : printable(value, 60)));
+  return "--set " + shown_shell_word(fmt::format("{}={}", path, value.empty() ? "VALUE" : value), path + "=VALUE");
 }
 
 std::string hint_for_argument(std::string_view word) {
   const std::size_t equals = word.find('=');
-  return equals == std::string_view::npos || equals == 0 ? std::string() : "--set " + shell_word(printable(word, 80));
+  return equals == std::string_view::npos || equals == 0 ? std::string()
+                                                         : "--set " + shown_shell_word(word, "KEY=VALUE");
 }
 
 std::string hint_for_command(std::string_view word) {
-  if (is_file_name(word)) return fmt::format("orrery run {}", shell_word(printable(word, 80)));
+  if (is_file_name(word)) return fmt::format("orrery run {}", shown_shell_word(word));
   const Pair* command = find_pair(kCommandNames, word);
   return command == nullptr ? std::string() : fmt::format("did you mean '{}'?", command->second);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -14,9 +15,14 @@
 namespace orrery {
 
 unsigned hardware_threads() {
-  cpu_set_t allowed;
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-    return std::max(1u, static_cast<unsigned>(CPU_COUNT(&allowed)));
+  constexpr std::size_t kMostSets = 64;  // of 1,024 processors each
+  for (std::size_t sets = 1; sets <= kMostSets; sets *= 2) {
+    std::vector<cpu_set_t> allowed(sets);
+    const std::size_t bytes = sets * sizeof(cpu_set_t);
+    if (::sched_getaffinity(0, bytes, allowed.data()) == 0)
+      return std::max(1u, static_cast<unsigned>(CPU_COUNT_S(bytes, allowed.data())));
+    if (errno != EINVAL) break;  // of a set that is too small for the machine
+  }
   static const unsigned all = std::max(1u, std::thread::hardware_concurrency());  // the system reads a file to say it
   return all;
 }

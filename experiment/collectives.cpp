@@ -29,14 +29,13 @@ struct GraphSize {
 void read_tables(Section& section, CollectiveKind kind, std::span<const std::string> files, GraphSize& size,
                  system::CollectiveOptions& options) {
   auto& tables = options.tables[static_cast<std::size_t>(kind)];
-  const Location where = section.where(name_of(kind));
   for (const std::string& file : files) {
     if (!names_algorithm_file(file)) {
       section.error(name_of(kind), fmt::format("'{}' beside the file of an algorithm", printable(file, 40)),
                     "a file runs a group in whole, over all dimensions: name files only, or none");
       continue;
     }
-    const std::string path = path_from(where.file, file).lexically_normal().string();
+    const std::string path = std::filesystem::path(section.path(name_of(kind), file)).lexically_normal().string();
     size.is_used = size.is_used || is_of_graphs(path);
     const auto table = load_algorithm(path, kind, size.bytes);
     if (options.table(kind, table->ranks()) != nullptr)
@@ -224,7 +223,7 @@ std::shared_ptr<const collectives::NcclTuner> read_tuner(Section& section, const
       "NCCL takes, by collective, size, nodes and ranks; what no row fits NCCL chooses itself. A path relative to the "
       "file that names it");
   if (!name) return nullptr;
-  const std::string path = path_from(section.where("tuner").file, *name).string();
+  const std::string path = section.path("tuner", *name);
   try {
     const std::string text = read_text(path, {.most = kMostTunerBytes, .what = "the table of a tuner plug-in"});
     auto tuner = std::make_shared<const collectives::NcclTuner>(

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "core/config/text.h"
 #include "core/files/shell_word.h"
 #include "core/hash.h"
 #include "core/suggest.h"
@@ -161,9 +162,8 @@ std::string hint_for(const SplitName& split, const Location& where) {
   std::vector<std::string> settings;
   for (const ConfigEntry& entry : split.value->entries)
     settings.push_back(fmt::format("{}: {}", entry.key, entry.value.scalar));
-  const bool is_plain = split.name.find('[') == std::string::npos;
   const std::string links =
-      printable(fmt::format("{0}{1}{0}: {{{2}}}", is_plain ? "" : "\"", split.name,
+      printable(fmt::format("{}: {{{}}}", yaml_scalar(split.name),
                             settings.empty() ? "bandwidth: 50 %" : fmt::format("{}", fmt::join(settings, ", "))));
   return where.file.starts_with("--set ")
              ? "a name with dots is one key: --set " + shell_quoted(fmt::format("perturb.links={{{}}}", links))

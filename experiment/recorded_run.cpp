@@ -178,9 +178,8 @@ ConfigValue load_configuration(const std::string& file, const ConfigFiles& files
   if (is_profile_file(file)) return replay_of(file);
   if (std::optional<RecordedRun> recorded = load_recorded_run(file, files)) return std::move(recorded->experiment);
   if (workload::is_layers_text(files.beginning(file)))
-    throw InputError(
-        {file}, "is a table of layers of ASTRA-sim 1.0 or SimAI, not an experiment",
-        fmt::format("turn it into traces: orrery workload import {} --out DIR", shell_word(printable(file, 100))));
+    throw InputError({file}, "is a table of layers of ASTRA-sim 1.0 or SimAI, not an experiment",
+                     fmt::format("turn it into traces: orrery workload import {} --out DIR", shown_shell_word(file)));
   ConfigValue root = files.load(file, {}, diagnostics);
   if (is_document(root) && root.find("schema")->value.scalar.starts_with("orrery.result/"))
     throw InputError({file},

@@ -63,7 +63,7 @@ void read_chakra(Section& section, workload::ChakraSource& trace, system::Comput
       "prefix",
       "start P of the trace files' names P.<rank>.et (or .et.gz, .json), one file per rank, from rank 0 on; a path "
       "relative to the file that names it. Example: `traces/dp8/rank`");
-  trace.prefix = path_from(section.where("prefix").file, prefix).string();
+  trace.prefix = section.path("prefix", prefix);
   constexpr std::string_view kGroups =
       "communicator groups: a JSON file {\"name\": [global ranks]}; by default comm_group.json or groups.json in the "
       "folder of the traces, and if there is neither PyTorch's metadata nodes";
@@ -74,7 +74,7 @@ void read_chakra(Section& section, workload::ChakraSource& trace, system::Comput
     section.optional<std::string>("groups", *beside, kGroups);
     trace.groups = (folder / *beside).string();
   } else if (const auto groups = section.maybe<std::string>("groups", kGroups)) {
-    trace.groups = path_from(section.where("groups").file, *groups).string();
+    trace.groups = section.path("groups", *groups);
   }
   note_traces(trace);
   section.takes("dependencies", trace.dependencies, {"both", "data", "ctrl"},
@@ -98,7 +98,7 @@ ProfileSource read_profile(Section& section) {
       "profiles of torch.profiler to replay (Kineto's JSON, also gzipped), one of each rank, and if there are any the "
       "PyTorch execution traces of the same step; paths relative to the file that names them. Example: "
       "`[rank0.json.gz, rank1.json.gz]`");
-  for (std::string& file : profile.files) file = path_from(section.where("profile").file, file).string();
+  for (std::string& file : profile.files) file = section.path("profile", file);
   for (const std::string& file : profile.files) note_input(file);
   if (profile.files.empty() && section.has("profile") && section.sound(errors))
     section.error("profile", "'profile' names no file", "profile: [rank0.json, rank1.json]");
@@ -112,7 +112,7 @@ void read_layers(Section& section, std::optional<TextSource>& text) {
   text.emplace();
   section.needs("file", text->file, "the table of layers; a path relative to the file that names it");
   text->where = section.where("file");
-  text->file = path_from(text->where.file, text->file).string();
+  text->file = section.path("file", text->file);
   if (const auto format =
           Choice("format", "format of the file; by default the file tells", {"astra-text", "simai"}).maybe(section))
     text->format = *format == 0 ? workload::WorkloadFormat::kAstraText : workload::WorkloadFormat::kSimai;
@@ -133,7 +133,7 @@ TextSource read_goal(Section& section) {
       "goal", text.file,
       "a GOAL schedule to replay, as text; a path relative to the file that names it. Example: `allreduce.goal`");
   text.where = section.where("goal");
-  text.file = path_from(text.where.file, text.file).string();
+  text.file = section.path("goal", text.file);
   text.format = workload::WorkloadFormat::kGoal;
   return text;
 }

@@ -120,7 +120,10 @@ class Simulation::Parts {
         SimulationObserver& observer);
 
   SimulationTotals run(const SimulationProgress& progress);
-  const Cast& cast() const { return *world_->cast; }
+  const Cast& cast() const {
+    ORRERY_ASSERT(world_ != nullptr);
+    return *world_->cast;
+  }
   LinkUsages usage() const { return {world_->network->usage(), *world_->cast}; }
   CollectivePlans& plans() { return plans_; }
 

@@ -17,6 +17,7 @@
 #include "cli/session.h"
 #include "core/config/config.h"
 #include "core/config/quantity_text.h"
+#include "core/config/text.h"
 #include "core/files/input_files.h"
 #include "core/files/json.h"
 #include "core/files/read_file.h"
@@ -310,7 +311,7 @@ std::string matrix_text(const std::string& file, const std::string& text, const 
     throw InputError({file}, "a matrix does not say what the GPUs are", "name them: --device h100-sxm");
   std::string node = fmt::format(
       "# From `nvidia-smi topo -m` in {}\nnode:\n  device: {}\n  devices: {}\n  topology_matrix: {}\n", printable(file),
-      device, matrix.devices, dump_json(nlohmann::json(std::filesystem::absolute(file).string())));
+      device, matrix.devices, yaml_scalar(std::filesystem::absolute(file).string(), {file}));
   if (matrix.nics == 0) return node;
   return node +
          fmt::format(

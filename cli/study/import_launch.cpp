@@ -65,11 +65,14 @@ nlohmann::ordered_json launch_json(const experiment::ImportedLaunch& launch, con
 }
 
 // The experiment with a heading that says where it comes from.
-std::string experiment_text(const experiment::ImportedLaunch& launch, const std::vector<std::string>& files) {
+std::string experiment_text(const experiment::ImportedLaunch& launch, const std::vector<std::string>& files,
+                            const std::string& out) {
+  ConfigValue experiment = launch.experiment;
+  move_paths(experiment, out);
   std::string text;
   for (const std::string& file : files) text += (text.empty() ? "" : ", ") + printable(file, 200);
   return fmt::format("# Arguments of {} for {}, and the launcher's defaults where they are silent.\n{}", text,
-                     name_of(launch.launcher), yaml_text(launch.experiment));
+                     name_of(launch.launcher), yaml_text(experiment));
 }
 
 }  // namespace
@@ -123,12 +126,14 @@ void import_launch_files(const std::vector<std::string>& files, experiment::Laun
   const experiment::ImportedLaunch launch =
       experiment::import_launch(files, launch_options(options, launcher), session.files);
   print_warnings(launch.warnings);
-  write_file(out, experiment_text(launch, files));
-  std::string text = experiment::launch_text(launch, options.details);
-  if (options.cluster.empty())
-    text += fmt::format("run it with: orrery run {} --set cluster=NAME\n", shell_word(printable(out, 200)));
+  write_file(out, experiment_text(launch, files, out));
+  Answer answer{experiment::launch_text(launch, options.details), launch_json(launch, out)};
+  if (options.cluster.empty()) {
+    answer.text += "run it with\n\n";
+    answer.as_it_is = fmt::format("    orrery run {} --set cluster=NAME\n", shown_shell_word(out));
+  }
   const Outputs without_file{session.outputs.json, {}};
-  without_file.give({text, launch_json(launch, out)});
+  without_file.give(answer);
 }
 
 }  // namespace orrery::cli

@@ -159,7 +159,11 @@ void give(const SearchCommandOptions& options, const SearchSpace& space, std::sp
   if (sizes.front().has_best() && (!options.write.empty() || options.flags.wanted())) {
     const experiment::Experiment best = best_experiment(sizes.front(), options.experiment, session);
     // Resolves it as `run` does, so that it may stand in any folder.
-    if (!options.write.empty()) write_file(options.write, yaml_text(best.resolved));
+    if (!options.write.empty()) {
+      ConfigValue written = best.resolved;
+      move_paths(written, options.write);
+      write_file(options.write, yaml_text(written));
+    }
     if (options.flags.wanted()) add_flags(options.flags, options.flags.of(best), answer);
   }
   session.outputs.give(answer);

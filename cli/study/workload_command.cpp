@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/study/import_launch.h"
+#include "core/config/text.h"
 #include "core/files/input_files.h"
 #include "core/files/json.h"
 #include "core/files/read_file.h"
@@ -158,11 +159,6 @@ void write_and_tell(const workload::Job& job, const Outputs& outputs, workload::
   const workload::ChakraSource source = workload::write_job(job, folder, "rank", each);
   std::size_t nodes = 0;
   for (const workload::RankBinding& rank : job.ranks) nodes += job.graphs[rank.graph].size();
-  const auto quoted = [](const std::string& path) {
-    const bool plain = std::ranges::all_of(
-        path, [](unsigned char c) { return std::isalnum(c) != 0 || c == '/' || c == '.' || c == '_' || c == '-'; });
-    return plain ? path : dump_json(nlohmann::json(path));
-  };
   const auto counted = [](std::size_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   };
@@ -188,8 +184,8 @@ void write_and_tell(const workload::Job& job, const Outputs& outputs, workload::
                  {"nodes", nodes},
                  {"groups", job.communicators.size() - 1},
                  {"bytes", bytes}}};
-  answer.as_it_is = fmt::format("    workload: {{chakra: {{prefix: {}, groups: {}}}}}\n", quoted(source.prefix),
-                                quoted(source.groups.value_or("")));
+  answer.as_it_is = fmt::format("    workload: {{chakra: {{prefix: {}, groups: {}}}}}\n", yaml_scalar(source.prefix),
+                                yaml_scalar(source.groups.value_or("")));
   const Outputs without_folder{outputs.json, {}};
   without_folder.give(answer);
 }

@@ -348,6 +348,14 @@ const ConfigValue* Section::value(std::string_view key) const {
   return entry == nullptr ? nullptr : &entry->value;
 }
 
+std::string Section::path(std::string_view key, std::string_view name) {
+  if (ConfigEntry* entry = value_->find(key)) {
+    entry->value.is_path = entry->value.scalar == name;
+    for (ConfigValue& item : entry->value.items) item.is_path = item.is_path || item.scalar == name;
+  }
+  return path_from(where(key).file, name).string();
+}
+
 Location Section::where(std::string_view key) const {
   const ConfigEntry* entry = value_->find(key);
   return entry == nullptr ? value_->where : entry->value.where;

@@ -287,6 +287,8 @@ class Section {
   bool given(std::string_view key) const;
   // Value at `key`; for a section that has been read, files and defaults are filled in. Null if absent.
   const ConfigValue* value(std::string_view key) const;
+  // The path that `name` stands for, a text of `key` or of the list that it holds: path_from() where it is written.
+  std::string path(std::string_view key, std::string_view name);
   // Location of `key`, or of the section's start if the key is absent.
   Location where(std::string_view key) const;
   Location where() const { return value_->where; }

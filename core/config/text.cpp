@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -34,15 +35,13 @@ std::string flow_text(const ConfigValue& value) {
     case Kind::kNull:
       return "~";
     case Kind::kScalar:
-      if (!is_utf8(value.scalar))
-        throw InputError(value.where, fmt::format("'{}' is not UTF-8, as a YAML file is", printable(value.scalar, 100)),
-                         "a file of that name needs another one");
-      return yaml_scalar(value.scalar);
+      return yaml_scalar(value.scalar, value.where);
     case Kind::kList:
       for (const ConfigValue& item : value.items) add(flow_text(item));
       return "[" + text + "]";
     case Kind::kMap:
-      for (const ConfigEntry& entry : value.entries) add(yaml_scalar(entry.key) + ": " + flow_text(entry.value));
+      for (const ConfigEntry& entry : value.entries)
+        add(yaml_scalar(entry.key, entry.where) + ": " + flow_text(entry.value));
       return "{" + text + "}";
   }
   ORRERY_ASSERT(false);
@@ -58,7 +57,7 @@ void write_map(const ConfigValue& map, const std::string& path, std::size_t inde
   const std::string margin(indent, ' ');
   for (const ConfigEntry& entry : map.entries) {
     const std::string here = path.empty() ? entry.key : path + "." + entry.key;
-    text += margin + yaml_scalar(entry.key) + ":";
+    text += margin + yaml_scalar(entry.key, entry.where) + ":";
     if (entry.value.kind == Kind::kMap && !entry.value.entries.empty()) {
       text += "\n";
       write_map(entry.value, here, indent + 2, comment_of, text);
@@ -74,9 +73,25 @@ void write_map(const ConfigValue& map, const std::string& path, std::size_t inde
 
 }  // namespace
 
-std::string yaml_scalar(const std::string& text) {
+std::string yaml_scalar(const std::string& text, const Location& where) {
   if (is_plain(text)) return text;
+  if (!is_utf8(text))
+    throw InputError(where, fmt::format("'{}' is not UTF-8, as a YAML file is", printable(text, 100)),
+                     "a file of that name needs another one");
   return dump_json(nlohmann::json(text));
+}
+
+void move_paths(ConfigValue& value, const std::string& target) {
+  for (ConfigValue& item : value.items) move_paths(item, target);
+  for (ConfigEntry& entry : value.entries) move_paths(entry.value, target);
+  if (!value.is_path || value.kind != Kind::kScalar) return;
+  const std::filesystem::path path = path_from(value.where.file, value.scalar);
+  const std::filesystem::path whole = std::filesystem::absolute(path);
+  if (path.is_absolute() || target.empty())
+    value.scalar = whole.lexically_normal().string();
+  else
+    value.scalar = std::filesystem::relative(whole, std::filesystem::absolute(target).parent_path()).string();
+  value.is_path = false;
 }
 
 std::string yaml_text(const ConfigValue& map) { return yaml_text(map, {}); }

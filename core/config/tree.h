@@ -34,6 +34,7 @@ struct ConfigValue {
                                    // kScalar: it took the place of another value that is written
   bool is_resolved = false;        // kMap: all of it was filled in before, so that nobody has written its keys
   bool is_default = false;         // written, and what its reader would take without it
+  bool is_path = false;            // kScalar: of a file, seen from where it stands (path_from())
 
   const ConfigEntry* find(std::string_view key) const;
   ConfigEntry* find(std::string_view key);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+
 namespace orrery {
 
 std::string shell_quoted(std::string_view text) {
@@ -23,6 +25,11 @@ std::string shell_word(std::string_view text) {
            kSigns.find(c) != std::string_view::npos;
   };
   return !text.empty() && std::ranges::all_of(text, is_plain) ? std::string(text) : shell_quoted(text);
+}
+
+std::string shown_shell_word(std::string_view text, std::string_view instead) {
+  constexpr std::size_t kMost = 500;
+  return text.size() <= kMost && printable(text, kMost) == text ? shell_word(text) : std::string(instead);
 }
 
 }  // namespace orrery

@@ -9,7 +9,10 @@ namespace orrery {
 
 // The text in quotes, as one word, whatever it contains.
 std::string shell_quoted(std::string_view text);
-// The text as one word: as it is where no shell could take it for anything else (a path, a number, "a.b=1"), in quotes otherwise.
+// The text as one word: as it is where no shell could take it for anything else (a path, a number, "a.b=1"), in quotes
+// otherwise.
 std::string shell_word(std::string_view text);
+// The text as one word of a command on the screen; `instead` where it has characters that no screen shows, or too many.
+std::string shown_shell_word(std::string_view text, std::string_view instead = "FILE");
 
 }  // namespace orrery

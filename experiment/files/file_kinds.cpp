@@ -126,7 +126,7 @@ void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
   const FileKind kind = file_kind(file, files);
   if (kind == FileKind::kSweep)
     throw InputError({file}, "this is a sweep of experiments, not one experiment",
-                     "orrery sweep " + shell_word(printable(file)));
+                     "orrery sweep " + shown_shell_word(file));
   if (kind == FileKind::kAstraSim)
     throw InputError(
         {file}, fmt::format("this is ASTRA-sim's {} file, not an experiment", astra_sim_file(root)),

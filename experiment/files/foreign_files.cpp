@@ -183,7 +183,7 @@ constexpr std::array<TextKind, 19> kTexts = {{
 constexpr TextKind kAnyTable = {is_table, "a table of comma-separated values", kPlainText};
 
 ForeignFile filled(std::string_view what, std::string_view hint, const std::string& file) {
-  return {std::string(what), fmt::format(fmt::runtime(hint), shell_word(printable(file, 100)))};
+  return {std::string(what), fmt::format(fmt::runtime(hint), shown_shell_word(file))};
 }
 
 std::optional<ForeignFile> packed_file(const std::string& file, std::string_view bytes) {

@@ -230,9 +230,15 @@ LaunchKeys read_arguments(const LauncherTable& table, const LaunchFiles& files,
                           std::optional<Architecture> architecture, std::vector<ReadArgument>& arguments,
                           Diagnostics& diagnostics);
 
+// File that keys change, by a name or a path; empty: there is none.
+struct LaunchBase {
+  std::string name;
+  Location where;  // of the name
+};
+
 // The keys as a tree, sections in the order of docs/config.md. `software` and `model`: files that the keys change;
-// empty: the keys are all that is said of them. Of a model with a file, defaults of the launcher change nothing.
-ConfigValue experiment_of(const LaunchKeys& keys, const std::string& software, const std::string& model,
+// without one, the keys are all that is said of them. Of a model with a file, defaults of the launcher change nothing.
+ConfigValue experiment_of(const LaunchKeys& keys, const LaunchBase& software, const LaunchBase& model,
                           const Location& where, Diagnostics& diagnostics);
 
 }  // namespace orrery::experiment

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/config/text.h"
+#include "core/files/read_file.h"
 #include "experiment/experiment.h"
 #include "experiment/launchers/argument_files.h"
 #include "experiment/launchers/argument_table.h"
@@ -24,6 +25,14 @@ void relocate(ConfigValue& value, const Location& where) {
     entry.where = where;
     relocate(entry.value, where);
   }
+}
+
+// Marks the values of the command line that name files which are there, as seen from the working directory.
+void mark_files(ConfigValue& value) {
+  for (ConfigValue& item : value.items) mark_files(item);
+  for (ConfigEntry& entry : value.entries) mark_files(entry.value);
+  const bool may_be_path = looks_like_path(value.scalar) || value.scalar.find('.') != std::string::npos;
+  value.is_path = may_be_path && value.where.file.starts_with("--") && !is_missing(value.scalar);
 }
 
 ConfigValue scalar(std::string text, const Location& where) {
@@ -138,18 +147,19 @@ std::optional<Launcher> launcher_named(std::string_view name) {
   return static_cast<Launcher>(found - kLauncherNames.begin());
 }
 
-ConfigValue experiment_of(const LaunchKeys& keys, const std::string& software, const std::string& model,
+ConfigValue experiment_of(const LaunchKeys& keys, const LaunchBase& software, const LaunchBase& model,
                           const Location& where, Diagnostics& diagnostics) {
   ConfigValue root{ConfigValue::Kind::kMap, where, {}, {}, {}};
   ConfigValue& workload = member(root, "workload", where);
   for (const std::string_view section : kSections) member(workload, section, where);
-  const auto base = [&](std::string_view section, const std::string& file) {
-    if (!file.empty()) member(workload, section, where).entries.push_back({"like", where, scalar(file, where)});
+  const auto base = [&](std::string_view section, const LaunchBase& file) {
+    if (file.name.empty()) return;
+    member(workload, section, where).entries.push_back({"like", file.where, scalar(file.name, file.where)});
   };
   base("software", software);
   base("model", model);
   for (const auto& [key, set] : keys.settings)
-    if (model.empty() || !set.is_default || !key.starts_with("workload.model.")) put(root, key, set, diagnostics);
+    if (model.name.empty() || !set.is_default || !key.starts_with("workload.model.")) put(root, key, set, diagnostics);
   std::erase_if(workload.entries, [](const ConfigEntry& entry) {
     return entry.value.kind == ConfigValue::Kind::kMap && entry.value.entries.empty();
   });
@@ -171,10 +181,11 @@ ImportedLaunch import_launch(const std::vector<std::string>& files, const Launch
   for (const auto& [key, set] : keys.settings)
     if (set.is_default) launch.defaults.emplace_back(key, set.value);
   const std::string chosen = keys.software.empty() ? std::string(table.software) : keys.software;
-  const std::string software = options.software.empty() ? chosen : options.software;
+  const LaunchBase software =
+      options.software.empty() ? LaunchBase{chosen, read.where} : LaunchBase{options.software, {"--software"}};
   // An argument by the name of the option has set its keys already.
   const std::string model = ArgumentIndex(table).row(kModelOption) == nullptr ? options.model : std::string();
-  launch.experiment = experiment_of(keys, software, model, read.where, diagnostics);
+  launch.experiment = experiment_of(keys, software, {model, {"--model"}}, read.where, diagnostics);
   add_cluster(launch.experiment, options, read);
   diagnostics.throw_if_errors();
   for (const std::string& setting : options.settings) apply_setting(launch.experiment, setting, configs, diagnostics);
@@ -184,6 +195,7 @@ ImportedLaunch import_launch(const std::vector<std::string>& files, const Launch
   if (launch.experiment.find("cluster") != nullptr)
     read_experiment(files.front(), launch.experiment, configs, diagnostics);
   diagnostics.throw_if_errors();
+  mark_files(launch.experiment);
   launch.warnings.assign(diagnostics.problems().begin(), diagnostics.problems().end());
   return launch;
 }

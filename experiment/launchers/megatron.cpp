@@ -175,7 +175,7 @@ std::string field_text(const LauncherArgument& argument) {
   std::string value = other != kFieldNames.end() && argument.values.empty() ? std::string(other->value) : "true";
   if (!argument.values.empty()) {
     std::vector<std::string> values;
-    for (const std::string& text : argument.values) values.push_back(yaml_scalar(text));
+    for (const std::string& text : argument.values) values.push_back(yaml_scalar(text, argument.where));
     value = values.size() == 1 ? values.front() : fmt::format("[{}]", fmt::join(values, ", "));
   }
   return fmt::format("  {}: {}\n", field, value);

@@ -103,8 +103,7 @@ RoutedGraph read_matrix(Section& section, const GraphMembers& members, const Dev
   else if (!section.section("capacities", kCapacities, read))
     section.error("capacities", "'topology_matrix' without 'capacities'", "for example {pcie: 31.5 GB/s}");
   if (!name) return {};
-  const std::filesystem::path path = path_from(section.where("topology_matrix").file, *name);
-  const std::string file = path.string();
+  const std::string file = section.path("topology_matrix", *name);
   const std::optional<std::string> text = read_matrix_file(section, file);
   if (!text) return {};
   const TopologyMatrix matrix = parse_topology_matrix(*text, file, diagnostics);

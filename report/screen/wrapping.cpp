@@ -9,30 +9,28 @@ namespace {
 
 constexpr std::string_view kContinued = " \\";  // of a shell
 
-// True if no quotes of a shell hold together what is before and behind the blank.
-bool is_between_words(std::string_view line, std::size_t blank) {
+// Returns the position at which a command is broken: that of the last blank behind `start` and up to `width` that no
+// quotes hold together, of the first one behind it where there is none, or the command's length.
+std::size_t break_of_command(std::string_view line, std::size_t start, std::size_t width) {
+  std::size_t last = std::string_view::npos;
   bool is_quoted = false;
-  for (std::size_t i = 0; i < blank; ++i) {
+  for (std::size_t i = 0; i < line.size() && (i <= width || last == std::string_view::npos); ++i) {
     if (line[i] == '\'') is_quoted = !is_quoted;
-    if (line[i] == '\\' && !is_quoted) ++i;
+    if (line[i] == '\\' && !is_quoted)
+      ++i;
+    else if (line[i] == ' ' && !is_quoted && i > start)
+      last = i;
   }
-  return !is_quoted;
-}
-
-// The first blank from `at` on where a line may be broken, or its length.
-std::size_t next_blank(std::string_view line, std::size_t at, Wrapping::Break kind) {
-  at = line.find(' ', at);
-  while (at != std::string_view::npos && kind == Wrapping::Break::kShell && !is_between_words(line, at))
-    at = line.find(' ', at + 1);
-  return std::min(at, line.size());
+  return std::min(last, line.size());
 }
 
 // Returns the position at which `line`, wider than it may be, is broken: that of a blank, one inside a word, or its
 // length where it cannot be broken. Blanks up to `start` and those that it begins with stay.
 std::size_t break_of(const std::string& line, std::size_t start, const Wrapping& wrapping) {
-  const bool is_shell = wrapping.at == Wrapping::Break::kShell;
-  const std::size_t width = wrapping.width - (is_shell ? std::min(wrapping.width, kContinued.size()) : 0);
+  const std::size_t width = wrapping.width;
   start = std::max(start, std::min(line.find_first_not_of(' '), line.size()));
+  if (wrapping.at == Wrapping::Break::kShell)
+    return break_of_command(line, start, width - std::min(width, kContinued.size()));
   const auto is_clause = [&](std::size_t at) {
     return line[at + 1] == '(' || std::string_view(",;:").find(line[at - 1]) != std::string_view::npos;
   };
@@ -40,11 +38,9 @@ std::size_t break_of(const std::string& line, std::size_t start, const Wrapping&
     for (std::size_t at = width; at > std::max(start, width / 2); --at)
       if (line[at] == ' ' && is_clause(at)) return at;
   std::size_t blank = line.rfind(' ', width);
-  while (blank != std::string::npos && blank > start &&
-         (is_shell ? !is_between_words(line, blank) : is_before_unit(line, blank)))
-    blank = line.rfind(' ', blank - 1);
+  while (blank != std::string::npos && blank > start && is_before_unit(line, blank)) blank = line.rfind(' ', blank - 1);
   if (blank != std::string::npos && blank > start) return blank;
-  if (wrapping.at != Wrapping::Break::kWords) return next_blank(line, std::max(width, start), wrapping.at);
+  if (wrapping.at != Wrapping::Break::kWords) return std::min(line.find(' ', std::max(width, start)), line.size());
   std::size_t end = width;
   while (end > start + 1 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
   return end;

@@ -388,7 +388,7 @@ std::vector<KernelSample> read_kernel_files(Section& section, std::string_view k
       section.error(key, fmt::format("'{}' has a file without a name", key));
       continue;
     }
-    const std::string file = path_from(section.where(key).file, word).string();
+    const std::string file = section.path(key, word);
     if (!read.insert(std::filesystem::path(file).lexically_normal().string()).second) {
       section.error(key, fmt::format("'{}' is there twice", printable(word, 120)), "each table counts once");
       continue;

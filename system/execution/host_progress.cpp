@@ -33,9 +33,9 @@ bool HostProgress::finish(const workload::ExecutionGraph& graph, NodeId node, Ti
 Time HostProgress::turns_to(const workload::ExecutionGraph& graph, NodeId node) const {
   const bool is_behind_all = passed_ == 0 || node > graph.synchronisations()[passed_ - 1];
   if (is_behind_all) return since_ + graph.host_before(node);
-  const auto launched =
-      std::ranges::find(earlier_, graph.synchronisations_before(node), &std::pair<std::uint32_t, Time>::first);
-  ORRERY_ASSERT(launched != earlier_.end());
+  const std::uint32_t before = graph.synchronisations_before(node);
+  const auto launched = std::ranges::lower_bound(earlier_, before, {}, &std::pair<std::uint32_t, Time>::first);
+  ORRERY_ASSERT(launched != earlier_.end() && launched->first == before);
   return launched->second + graph.host_before(node);
 }
 

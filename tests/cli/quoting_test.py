@@ -67,12 +67,25 @@ def check_yaml(program, checks, folder, path):
     checks.check(again.code in (0, 5) and not again.broken, f"{path.name} is read again", again.stdout + again.stderr)
 
 
+def texts_of(document):
+    """All texts of a document of JSON, its keys among them."""
+    if isinstance(document, dict):
+        return [*document, *(text for value in document.values() for text in texts_of(value))]
+    if isinstance(document, list):
+        return [text for value in document for text in texts_of(value)]
+    return [document] if isinstance(document, str) else []
+
+
+def changed_of(texts):
+    """The first text that has a part of SIGNS, and not all of it; empty if none has."""
+    return next((f"another name: {text}" for text in texts if "`id`" in text and SIGNS not in text), "")
+
+
 def faults_of(path, text):
-    """What a reader of the format has against the file."""
+    """What a reader of the format has against the file, or a name in it that is another one."""
     if path.suffix in (".json", ".jsonl") or path.name.endswith(".trace.json"):
-        for line in text.splitlines() if path.suffix == ".jsonl" else [text]:
-            json.loads(line)
-    elif path.suffix == ".svg":
+        return changed_of(text for line in (text.splitlines() if path.suffix == ".jsonl" else [text]) for text in texts_of(json.loads(line)))
+    if path.suffix == ".svg":
         ElementTree.fromstring(text)
     elif path.suffix == ".html":
         page = Scripts()
@@ -82,7 +95,7 @@ def faults_of(path, text):
         return "" if page.data and "b" not in page.elements else "no data, or an element that nobody wrote"
     elif path.suffix == ".csv":
         rows = [row for row in csv.reader(io.StringIO(text)) if row and not row[0].startswith("#")]
-        return "" if len({len(row) for row in rows}) <= 1 else "rows of several lengths"
+        return changed_of(cell for row in rows for cell in row) if len({len(row) for row in rows}) <= 1 else "rows of several lengths"
     return ""
 
 
@@ -97,8 +110,6 @@ def check_file(program, checks, folder, path):
     except (ValueError, ElementTree.ParseError) as error:
         fault = str(error)
     checks.check(not fault, f"{path.name} is what its reader takes", f"{fault}\n{raw[:500]}")
-    if path.name == "imported.yaml":  # names its cluster as the command line did
-        path = Path(shutil.copy(path, folder / "imported.yaml"))
     if path.suffix == ".yaml":
         check_yaml(program, checks, folder, path)
     elif path.suffix == ".sh":

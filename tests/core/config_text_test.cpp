@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/config/text.h"
 
+#include <filesystem>
+
 #include <catch2/catch.hpp>
 
 using namespace orrery;
@@ -52,4 +54,26 @@ TEST_CASE("a text that is not UTF-8 is in no file that is written") {
   ConfigValue tree = parse_config("cluster: a.yaml", "x.yaml", diagnostics);
   tree.find("cluster")->value.scalar = "a\xff.yaml";
   CHECK_THROWS_WITH(yaml_text(tree), Catch::Matchers::Contains("is not UTF-8"));
+  tree.find("cluster")->value.scalar = "a.yaml";
+  tree.entries.front().key = "cluster\xff";
+  CHECK_THROWS_WITH(yaml_text(tree), Catch::Matchers::Contains("is not UTF-8"));
+  CHECK_THROWS_WITH(yaml_scalar("\xff", {"x.yaml"}), Catch::Matchers::Contains("is not UTF-8"));
+}
+
+TEST_CASE("paths move with what is written to another folder") {
+  Diagnostics diagnostics;
+  const auto moved = [&](const std::string& path, const std::string& target) {
+    ConfigValue tree = parse_config("at: [{file: " + path + "}, {word: " + path + "}]", "here/in/x.yaml", diagnostics);
+    ConfigValue& first = tree.find("at")->value.items.front();
+    first.find("file")->value.is_path = true;
+    move_paths(tree, target);
+    CHECK(tree.find("at")->value.items.back().find("word")->value.scalar == path);
+    return first.find("file")->value.scalar;
+  };
+  CHECK(moved("a.csv", "here/in/y.yaml") == "a.csv");
+  CHECK(moved("a.csv", "here/y.yaml") == "in/a.csv");
+  CHECK(moved("../a.csv", "there/y.yaml") == "../here/a.csv");
+  CHECK(moved("../../a.csv", "y.yaml") == "a.csv");
+  CHECK(moved("/a/b.csv", "there/y.yaml") == "/a/b.csv");
+  CHECK(moved("../a.csv", "") == (std::filesystem::current_path() / "here/a.csv").string());
 }

@@ -2,7 +2,6 @@
 // The files that a calibration writes.
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -18,16 +17,6 @@ namespace orrery::study {
 namespace {
 
 using Kind = ConfigValue::Kind;
-
-// A matrix stays where it is, however far away this file is written.
-void make_paths_absolute(ConfigValue& value) {
-  for (ConfigEntry& entry : value.entries) {
-    make_paths_absolute(entry.value);
-    if (entry.key != "topology_matrix" || entry.value.kind != Kind::kScalar) continue;
-    const std::filesystem::path path = path_from(entry.value.where.file, entry.value.scalar);
-    entry.value.scalar = std::filesystem::absolute(path).lexically_normal().string();
-  }
-}
 
 // "fitted: 6.6 us before; 17 rows of all_reduce.log; 8.9 to 9.1 us in 95 %".
 std::string comment_on(const CalibratedConstant& constant) {
@@ -99,7 +88,7 @@ std::string calibrated_file(const MachineCalibration& calibration, CalibratedFil
                             const ConfigFiles& files) {
   const bool is_cluster = file == CalibratedFile::kCluster;
   ConfigValue root = is_cluster ? calibration.machine.cluster : calibration.machine.software;
-  make_paths_absolute(root);
+  move_paths(root, {});
   std::map<std::string, std::string> comments;  // by path; a later stage's stands
   for (const Finding& finding : calibration.findings)
     for (const CalibratedConstant& constant : finding.constants) {

@@ -41,7 +41,7 @@ std::string text_at(const ConfigValue& root, std::string_view path) {
   return value == nullptr ? std::string() : value->scalar;
 }
 
-bool is_same(const ConfigValue& a, const ConfigValue& b) { return dump_json(to_json(a)) == dump_json(to_json(b)); }
+bool is_same(const ConfigValue& a, const ConfigValue& b) { return to_json(a) == to_json(b); }
 
 // Puts into the cluster of one step what `calibrated` has otherwise than `first`, the cluster of the first step: all
 // else is the step's own, as the number of its network cards.
