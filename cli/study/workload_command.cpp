@@ -19,6 +19,7 @@
 #include "core/files/input_files.h"
 #include "core/files/json.h"
 #include "core/files/read_file.h"
+#include "core/utf8.h"
 #include "experiment/job.h"
 #include "experiment/runs/check.h"
 #include "report/screen/screen.h"
@@ -171,10 +172,9 @@ void write_and_tell(const workload::Job& job, const Outputs& outputs, workload::
                bytes);
   const std::string shared =
       traces.roles_file.empty() ? "" : fmt::format(", in {}", counted(traces.files.size(), "file"));
-  Answer answer{fmt::format("wrote the traces of {} ({}, {} in all{}) and {}\n"
-                            "replay them with\n\n",
-                            counted(job.ranks.size(), "rank"), counted(job.graphs.size(), "different graph"),
-                            counted(nodes, "node"), shared, counted(job.communicators.size() - 1, "group")),
+  Answer answer{fmt::format("wrote the traces of {} ({}, {} in all{}) and {}\n", counted(job.ranks.size(), "rank"),
+                            counted(job.graphs.size(), "different graph"), counted(nodes, "node"), shared,
+                            counted(job.communicators.size() - 1, "group")),
                 {{"schema", "orrery.traces/1"},
                  {"prefix", source.prefix},
                  {"groups_file", source.groups.value_or("")},
@@ -184,8 +184,13 @@ void write_and_tell(const workload::Job& job, const Outputs& outputs, workload::
                  {"nodes", nodes},
                  {"groups", job.communicators.size() - 1},
                  {"bytes", bytes}}};
-  answer.as_it_is = fmt::format("    workload: {{chakra: {{prefix: {}, groups: {}}}}}\n", yaml_scalar(source.prefix),
-                                yaml_scalar(source.groups.value_or("")));
+  if (is_utf8(source.prefix)) {
+    answer.text += "replay them with\n\n";
+    answer.as_it_is = fmt::format("    workload: {{chakra: {{prefix: {}, groups: {}}}}}\n", yaml_scalar(source.prefix),
+                                  yaml_scalar(source.groups.value_or("")));
+  } else {
+    answer.text += "no experiment can name them: the folder's name is not UTF-8, as a YAML file is\n";
+  }
   const Outputs without_folder{outputs.json, {}};
   without_folder.give(answer);
 }
