@@ -143,6 +143,7 @@ std::string beside_text(const std::vector<NamedResult>& runs, Detail detail) {
     table.column(shortened(runs[i].name, most_name));
     if (i > 0) table.column("ratio");
   }
+  table.read_across();
   const auto add = [&](const Line& line, std::string_view before) {
     std::vector<report::Cell> cells = {fmt::format("{}{}", before, line.name)};
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -334,6 +335,7 @@ std::string memory_table(const std::vector<NamedResult>& runs) {
   for (const MemoryDifference& one : uses) all.first += one.first, all.second += one.second;
   uses.push_back(all);
   report::Table table({"memory of the fullest rank"}, {"first", "second", "difference"});
+  table.read_across();
   for (const MemoryDifference& one : uses)
     table.row({one.what, Bytes(one.first), Bytes(one.second), report::Cell::difference(Bytes(one.difference()))});
   return "\n" + table.text();
@@ -402,6 +404,7 @@ std::string operations_text(const std::vector<NamedResult>& runs, std::size_t mo
   }
   shown.push_back(all);
   report::Table table({"operations on the critical path"}, {"first", "second", "difference"});
+  table.read_across();
   for (const OperationDifference& one : shown)
     table.row({printable(one.what, 40), one.first, one.second, report::Cell::difference(one.difference())});
   return "\n" + table.text();
