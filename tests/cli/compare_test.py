@@ -166,7 +166,8 @@ def check_by_hand(program, checks, folder):
 
     for setting in ("network.model=flow", "collectives.library=nccl", "collectives.launch=mpi", "nodes=4",
                     "cluster.node.nics.count=8",
-                    "workload.software.host.launch=30 us", "cluster.node.fabric.latency=700 ns"):
+                    "workload.software.host.launch=30 us", "cluster.node.fabric.latency=700 ns", "cluster.name=x",
+                    "cluster.node.fabric.latency=0.7 us", "cluster.node.fabric.latency*=1"):
         checks.check(sureness(setting) == ("", True), f"{setting} is not by hand", sureness(setting))
     for setting in ("network.model=alpha-beta", "cluster.node.fabric.bandwidth=900 GB/s", "perturb.nodes.0.start=1 s",
                     "workload.software.rates.gemm=0.5", "workload.software.optimizer=600 B",
@@ -175,7 +176,7 @@ def check_by_hand(program, checks, folder):
         checks.check(sureness(setting) == (setting.partition("=")[0], False), f"{setting} is by hand", sureness(setting))
     study = "configs/studies/handbook-2b-8gpu.yaml"
     outcome = program.run(["run", str(SOURCE / study), "--json", "-"], folder)
-    checks.check(json.loads(outcome.stdout).get("by_hand") == "cluster.device.name", "a study's own device is by hand")
+    checks.check(json.loads(outcome.stdout).get("by_hand", "").startswith("cluster.device."), "a study's own device is by hand")
     (folder / "configs").symlink_to(SOURCE / "configs")
     for name in ("configs/", "./configs", "configs"):
         checks.check(sureness(environment={"ORRERY_CONFIGS": name}) == ("", True), f"{name} is what ships")
