@@ -4,6 +4,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -36,29 +37,6 @@ std::vector<std::string> short_names(const std::vector<std::string>& files) {
   return names;
 }
 
-// Runs `something`; an error names the experiment.
-template <class Do>
-auto named(const std::string& experiment, Do something) {
-  try {
-    return something();
-  } catch (const StuckError& error) {
-    throw StuckError(fmt::format("{}: {}", printable(experiment), error.what()), error.rank(), error.node(),
-                     error.proposals());
-  } catch (const InputError& error) {
-    const auto is_named = [&](const Problem& problem) {
-      return problem.where.file == experiment || problem.message.find(experiment) != std::string::npos;
-    };
-    if (std::ranges::any_of(error.problems(), is_named)) throw;
-    std::vector<Problem> problems;
-    Problem& heading = problems.emplace_back();
-    heading.where.file = experiment;
-    heading.message = "this experiment cannot be simulated:";
-    heading.out_of_memory = error.out_of_memory();
-    problems.insert(problems.end(), error.problems().begin(), error.problems().end());
-    throw InputError(std::move(problems));
-  }
-}
-
 // Settings of --vs go the way of those of --set; messages name the option that was given.
 std::vector<Problem> with_option(std::span<const Problem> told, const std::vector<std::string>& changes) {
   std::vector<Problem> problems(told.begin(), told.end());
@@ -86,7 +64,50 @@ struct Side {
   std::string name;
   std::string experiment;
   std::vector<std::string> settings;
+  std::vector<std::string> changes{};  // among the settings, those of --vs
+  bool has_changed_twin = false;       // another side is the same experiment, but for --vs
 };
+
+// Line above the problems of a side that says which it is; nothing where they do.
+std::optional<Problem> heading_of(const Side& side, const InputError& error) {
+  const auto is_told = [&](const Problem& problem) {
+    if (side.changes.empty())
+      return problem.where.file == side.experiment || problem.message.find(side.experiment) != std::string::npos;
+    return std::ranges::any_of(
+        side.changes, [&](const std::string& change) { return problem.where.file == "--set " + printable(change); });
+  };
+  const bool are_told = std::ranges::any_of(error.problems(), is_told);
+  if (are_told && !side.has_changed_twin) return std::nullopt;
+  std::string changes;
+  for (const std::string& change : side.changes)
+    changes += fmt::format("{}--vs {}", changes.empty() ? "" : " ", printable(change));
+  Problem heading;
+  heading.where.file = changes.empty() ? side.experiment : changes;
+  heading.message = !side.changes.empty()   ? "with this the experiment cannot be simulated:"
+                    : side.has_changed_twin ? "as it is, without --vs, this experiment cannot be simulated:"
+                                            : "this experiment cannot be simulated:";
+  heading.out_of_memory = error.out_of_memory();
+  return heading;
+}
+
+// Runs `something`; an error names the side.
+template <class Do>
+auto named(const Side& side, Do something) {
+  try {
+    return something();
+  } catch (const StuckError& error) {
+    const std::string which =
+        side.has_changed_twin ? fmt::format("{} ({})", side.experiment, side.name) : side.experiment;
+    throw StuckError(fmt::format("{}: {}", printable(which), error.what()), error.rank(), error.node(),
+                     error.proposals());
+  } catch (const InputError& error) {
+    const std::optional<Problem> heading = heading_of(side, error);
+    if (!heading) throw;
+    std::vector<Problem> problems = {*heading};
+    problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+    throw InputError(std::move(problems));
+  }
+}
 
 std::vector<Side> sides_of(const CompareOptions& options, const Session& session) {
   const std::vector<std::string>& experiments = options.experiments;
@@ -109,11 +130,13 @@ std::vector<Side> sides_of(const CompareOptions& options, const Session& session
   for (std::size_t i = 0; i < experiments.size(); ++i) sides.push_back({names[i], experiments[i], session.settings});
   if (options.changes.empty()) return sides;
   sides.front().name = "as it is";
+  sides.front().has_changed_twin = true;
   const std::string& change = options.changes.front();
   const std::size_t last_step = change.rfind('.', change.find('='));
   Side changed{options.changes.size() == 1 ? printable(change.substr(last_step + 1), 20) : "with --vs",
                experiments.front(), session.settings};
   changed.settings.insert(changed.settings.end(), options.changes.begin(), options.changes.end());
+  changed.changes = options.changes;
   sides.push_back(std::move(changed));
   return sides;
 }
@@ -135,6 +158,7 @@ void add_whole_training(CLI::App& command, Session& session) {
 struct SideJob {
   std::optional<study::ComparedJob> job;  // of those that they are comparable with
   std::string by_hand;                    // a key for which they are not
+  std::string default_software;           // that nobody named
 };
 
 SideJob side_job(const std::string& file, const experiment::Experiment& read, const ConfigFiles& files) {
@@ -143,6 +167,8 @@ SideJob side_job(const std::string& file, const experiment::Experiment& read, co
     side.job = study::ComparedJob{std::move(*kind), study::job_shape(read)};
     side.by_hand = study::key_by_hand(read, files, experiment::load_recorded_run(file, files));
   }
+  if (const auto& training = read.jobs.front().workload.training; training && training->takes_default_software)
+    side.default_software = training->software.name;
   if (read.jobs.size() > 1) side.by_hand = "jobs";  // published runs are of one job
   return side;
 }
@@ -174,13 +200,12 @@ void compare(const CompareOptions& options, const Session& session) {
   };
   const std::vector<study::MeasuredError> errors = study::shipped_errors(study::training_runs(), session.files);
   // Simulations may be long: what can be refused is refused before the first.
-  for (const Side& side : sides)
-    named(side.experiment, [&] { experiment::check_experiment(request_of(side), session.files); });
+  for (const Side& side : sides) named(side, [&] { experiment::check_experiment(request_of(side), session.files); });
   std::deque<experiment::Run> runs;
   std::vector<study::NamedResult> results;
   std::set<std::string> told;  // warnings
   for (const Side& side : sides) {
-    runs.push_back(named(side.experiment, [&] {
+    runs.push_back(named(side, [&] {
       Progress progress;
       experiment::RunRequest request = request_of(side);
       request.when_read = [&](const experiment::Experiment& read) {
@@ -191,6 +216,7 @@ void compare(const CompareOptions& options, const Session& session) {
     const experiment::Run& run = runs.back();
     print_warnings(not_told(with_option(run.result.warnings, options.changes), told));
     results.push_back({side.name, &run.result});
+    results.back().default_software = jobs.back().default_software;
     if (sides.size() == 2) results.back().path = report::critical_path(run.job, run.log, run.acting, run.result);
     if (runs.size() > 1) {
       tell_ratio(results.back(), jobs.front(), jobs.back(), errors);

@@ -318,7 +318,9 @@ class Walk {
   void book_compute(std::string_view what, const OperationRecord& operation, Time from, PathPiece::Kind kind) {
     book(rank_, what, now_ - from, &operation);
     add_piece(of_program(kind), now_ - from);
-    sums_->ranks[rank_].compute += now_ - from;
+    PathOfRank& of_rank = sums_->ranks[rank_];
+    of_rank.compute += now_ - from;
+    if (kind == PathPiece::Kind::kHost) of_rank.hosting += now_ - from;
   }
 
   // A computation, and how long others beside it delayed its end.

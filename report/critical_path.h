@@ -36,8 +36,12 @@ struct PathOfRank {
   RankId rank{};  // that stands for them
   Duration time{};
   Duration compute{};    // of it, with memory and what the host does itself
+  Duration hosting{};    // of `compute`: the host's own work
   Duration launching{};  // of it: the host launched kernels that the device waited for
   Duration late{};       // of it, before its first operation
+
+  // What devices and memory did.
+  Duration device() const { return compute - hosting; }
 };
 
 // Share of the path that moved over a link.

@@ -44,6 +44,7 @@ struct PathSums {
       PathOfRank& sum = ranks[rank];
       sum.time += of_rank.time * times;
       sum.compute += of_rank.compute * times;
+      sum.hosting += of_rank.hosting * times;
       sum.launching += of_rank.launching * times;
       sum.late += of_rank.late * times;
     }

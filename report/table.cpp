@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -192,6 +193,11 @@ Table::Table(std::initializer_list<std::string_view> names, std::initializer_lis
   for (const std::string_view remark : remarks) column(std::string(remark), Align::kLeft, Interest::kRemark);
 }
 
+void Table::read_across() {
+  for (Column& column : columns_)
+    if (column.align == Align::kRight) column.scale = SIZE_MAX;
+}
+
 void Table::column(std::string heading, Align align, std::optional<Interest> interest) {
   const Interest usual = columns_.empty() ? Interest::kName : Interest::kUsual;
   columns_.push_back({printable(heading, std::string::npos), align, interest.value_or(usual)});
@@ -283,17 +289,29 @@ std::string Table::csv() const {
   return text;
 }
 
+std::vector<std::size_t> Table::columns_of_scale(std::size_t column) const {
+  const std::size_t scale = columns_[column].scale;
+  if (scale == 0) return {column};
+  std::vector<std::size_t> alike;
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (columns_[c].scale == scale && columns_[c].align == Align::kRight) alike.push_back(c);
+  return alike;
+}
+
 std::vector<std::vector<std::string>> Table::rows_for_people() const {
   std::vector<std::vector<std::string>> rows(rows_.size());
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    for (const Cell& cell : rows_[r]) rows[r].push_back(cell.text());
   for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (columns_[c].align != Align::kRight) continue;
+    const std::vector<std::size_t> alike = columns_of_scale(c);
+    if (alike.front() != c) continue;  // written with the first
     std::vector<Cell> cells;
-    for (const auto& row : rows_) cells.push_back(row[c]);
-    if (columns_[c].align == Align::kRight) {
-      std::vector<std::string> texts = in_one_unit(cells);
-      for (std::size_t r = 0; r < rows.size(); ++r) rows[r].push_back(std::move(texts[r]));
-    } else {
-      for (std::size_t r = 0; r < rows.size(); ++r) rows[r].push_back(cells[r].text());
-    }
+    for (const std::size_t column : alike)
+      for (const auto& row : rows_) cells.push_back(row[column]);
+    std::vector<std::string> texts = in_one_unit(cells);
+    for (std::size_t i = 0; i < alike.size(); ++i)
+      for (std::size_t r = 0; r < rows.size(); ++r) rows[r][alike[i]] = std::move(texts[i * rows.size() + r]);
   }
   return rows;
 }

@@ -54,6 +54,10 @@ class Table {
   void leaves_with(std::size_t group) { columns_.back().group = group; }
   // The last column stands beside its neighbours of the same number, which is not 0.
   void stands_with(std::size_t block) { columns_.back().block = block; }
+  // The last column has the units of those of the same number, which is not 0: people read across them.
+  void measures_with(std::size_t scale) { columns_.back().scale = scale; }
+  // All columns of figures that the table has now have units in common.
+  void read_across();
   // A whole column, as long as those before it. Left out if it says nothing: all of its cells are "-".
   void column_of(std::string heading, std::vector<Cell> cells, Align align = Align::kRight,
                  std::optional<Interest> interest = {});
@@ -69,8 +73,11 @@ class Table {
   std::string text() const;
 
  private:
-  // Rows with columns of figures as in_one_unit() has them; in CSV they have the unit of their quantity.
+  // Rows with columns of figures as in_one_unit() has them, those of one scale together; in CSV they have the unit of
+  // their quantity.
   std::vector<std::vector<std::string>> rows_for_people() const;
+  // Columns that have units in common with this one, and itself.
+  std::vector<std::size_t> columns_of_scale(std::size_t column) const;
   std::string aligned() const;
   std::string csv() const;
   std::string markdown() const;
@@ -80,7 +87,7 @@ class Table {
     std::string heading;
     Align align;
     Interest interest;
-    std::size_t group = 0, block = 0;
+    std::size_t group = 0, block = 0, scale = 0;
   };
   Headings headings_ = Headings::kSeveralLines;
   std::vector<Column> columns_;

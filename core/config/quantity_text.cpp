@@ -349,6 +349,17 @@ Parsed<double> parse_share(std::string_view whole) {
   return {unit == "%" ? value / 100 : value, {}, {}};
 }
 
+bool stand_for_one_value(std::string_view one, std::string_view other) {
+  if (one == other) return true;
+  const auto are_one = [&](const auto& parse) {
+    const auto value = parse(one).value, other_value = parse(other).value;
+    return value && other_value && *value == *other_value;
+  };
+  return are_one(parse_quantity<Bytes>) || are_one(parse_quantity<Bandwidth>) || are_one(parse_quantity<Duration>) ||
+         are_one(parse_quantity<FlopRate>) || are_one(parse_quantity<Flops>) || are_one(parse_quantity<Power>) ||
+         are_one(parse_share);
+}
+
 std::string to_text(Bytes bytes) { return exact_text(kBytes, bytes.count()); }
 std::string to_text(Bandwidth bandwidth) { return exact_text(kBandwidth, bandwidth.count()); }
 std::string to_text(Duration duration) { return exact_text(kTime, duration.count()); }

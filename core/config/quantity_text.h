@@ -49,6 +49,10 @@ std::optional<bool> parse_boolean(std::string_view text);
 // A share: "85 %" or "0.85" (a ratio has no unit). Not negative.
 Parsed<double> parse_share(std::string_view text);
 
+// True of texts of one value, whatever their units: "400 Gb/s" and "50 GB/s", "25 MB" and "25000000 B", "100 %" and
+// "1".
+bool stand_for_one_value(std::string_view one, std::string_view other);
+
 // Exact text that parse_quantity reads back, in the largest unit that keeps it short: "300 GB/s", "1500 ps".
 std::string to_text(Bytes bytes);
 std::string to_text(Bandwidth bandwidth);

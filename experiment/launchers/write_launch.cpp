@@ -73,15 +73,6 @@ Experiment read_again(const LauncherTable& table, const WrittenLaunch& launch, c
   return read_experiment(job.file, std::move(root), *job.files, diagnostics);
 }
 
-// True of texts of one value: "25 MB" and "25000000 B", "100 %" and "1".
-bool is_same_value(std::string_view one, std::string_view other) {
-  if (one == other) return true;
-  const auto size = parse_quantity<Bytes>(one).value, other_size = parse_quantity<Bytes>(other).value;
-  if (size && other_size) return *size == *other_size;
-  const auto share = parse_share(one).value, other_share = parse_share(other).value;
-  return share && other_share && *share == *other_share;
-}
-
 std::vector<UnsaidKey> differences(const Experiment& job, const Experiment& again) {
   Leaves wanted, found;
   add_leaves(job.resolved.find("workload")->value, "workload", wanted);
@@ -94,7 +85,7 @@ std::vector<UnsaidKey> differences(const Experiment& job, const Experiment& agai
   for (const auto& [key, value] : wanted) {
     const auto other = std::ranges::find(found, key, by_key);
     const std::string instead = other == found.end() ? std::string() : other->second;
-    if (!is_same_value(value, instead) && !is_idle(job, key) && !is_idle(again, key) && !is_same(key))
+    if (!stand_for_one_value(value, instead) && !is_idle(job, key) && !is_idle(again, key) && !is_same(key))
       unsaid.push_back({key, value, instead});
   }
   // A recipe in place of the software's own casts is told once, by its name.

@@ -15,6 +15,7 @@
 #include "core/whole_memory.h"
 #include "experiment/job.h"
 #include "experiment/plans/bound.h"
+#include "experiment/plans/default_software.h"
 #include "experiment/plans/job_editor.h"
 #include "experiment/plans/levers.h"
 #include "workload/traces/roles.h"
@@ -269,10 +270,12 @@ bool check_job(const Experiment& experiment, const CheckedJob& job, bool allowed
         for (const std::uint32_t rank : fit.ranks) others.push_back(job.first_rank + rank);
     type = fmt::format("; of those on {} these do not fit: {}", printable(device.name), ranks_text(std::move(others)));
   }
+  const std::string by_default = default_software_text(experiment, training);
   const std::uint32_t rank = job.first_rank + worst.ranks.front();
   const std::string message =
       fmt::format("{} needs {} of memory, its device has {}: {}{}", rank_text(experiment, job, worst),
-                  rounded(need.total()), rounded(device.memory_capacity), fmt::join(parts, ", "), type);
+                  rounded(need.total()), rounded(device.memory_capacity), fmt::join(parts, ", "), type) +
+      (by_default.empty() ? "" : "; " + by_default);
   if (allowed) {
     diagnostics.warning(training.where, message, "");
     return false;

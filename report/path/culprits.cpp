@@ -28,18 +28,48 @@ constexpr double kLeastBeside = 0.1;    // of the first one's cost
 constexpr double kLeastSlower = 1.005;  // than the peers
 
 // Kinds of culprits; one name can have several: a rank that is slow and late.
-enum class Kind : std::uint8_t { kLate, kRanks, kHosts, kLink, kLinks };
+enum class Kind : std::uint8_t { kLate, kRanks, kHosts, kHostWork, kLink, kLinks };
 
 Duration part_of(Duration time, double share) {
   return Duration(static_cast<std::int64_t>(static_cast<double>(time.count()) * share));
 }
 
-// Time in which each rank computes; without how long it waits for its host to launch that.
+// Tells whether nodes of a kind are the work of hosts, or that of devices and memory.
+bool is_host_work(workload::NodeKind kind) { return kind == workload::NodeKind::kHostCompute; }
+bool is_device_work(workload::NodeKind kind) {
+  return kind == workload::NodeKind::kCompute || kind == workload::NodeKind::kMemoryLoad ||
+         kind == workload::NodeKind::kMemoryStore;
+}
+
+// Time in which the devices of each rank compute; without how long they wait for their host.
 std::vector<Duration> computing_times(const workload::Job& job, const Result& result) {
   std::vector<Duration> times;
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     const Breakdown& own = result.classes[result.class_of_rank[rank]];
-    times.push_back(job.graph(RankId(rank)).has_host() ? own.compute - own.host : own.compute);
+    times.push_back(own.compute - own.host);
+  }
+  return times;
+}
+
+// Time that the host of each rank takes for its own work, all threads together.
+std::vector<Duration> host_work_times(const CulpritSource& source) {
+  std::map<RankId, Duration> of_acting;
+  const auto sum_of = [&](RankId rank) {
+    const workload::ExecutionGraph& graph = source.job.graph(rank);
+    Duration sum{};
+    const auto take = [&](const system::OperationRecord& operation) {
+      if (is_host_work(graph.kind(operation.node))) sum = saturating_add(sum, operation.end - operation.moving);
+    };
+    source.log.read(rank, take, [&](const RepeatedStretch& stretch) {
+      for (const auto& part : stretch.parts()) take(stretch.operation(part));
+    });
+    return sum;
+  };
+  std::vector<Duration> times;
+  for (const RankId acting : source.acting) {
+    const auto [known, is_new] = of_acting.try_emplace(acting);
+    if (is_new) known->second = sum_of(acting);
+    times.push_back(known->second);
   }
   return times;
 }
@@ -168,9 +198,22 @@ class Search {
   void find_slow_ranks() {
     const Peers computing(source_.job, computing_times(source_.job, result_));
     find_slower(
-        Kind::kRanks, &PathOfRank::compute, computing,
+        Kind::kRanks, &PathOfRank::device, computing,
         [&](RankId rank) { return std::max(computing.slowness(rank), factor(rank)); },
-        [&](RankId rank, double slowness) { return why_slow(rank, slowness, computing); });
+        [&](RankId rank, double slowness) { return why_slow("computing", rank, slowness, computing, is_device_work); });
+    find_slow_hosts();
+  }
+
+  void find_slow_hosts() {
+    if (std::ranges::any_of(path_.ranks, [](const PathOfRank& one) { return one.hosting > Duration::zero(); })) {
+      const Peers working(source_.job, host_work_times(source_));
+      find_slower(
+          Kind::kHostWork, &PathOfRank::hosting, working,
+          [&](RankId rank) { return std::max(working.slowness(rank), factor(rank)); },
+          [&](RankId rank, double slowness) {
+            return why_slow("the host's own work", rank, slowness, working, is_host_work);
+          });
+    }
     const Peers launching(source_.job, launching_times(source_.job));
     find_slower(
         Kind::kHosts, &PathOfRank::launching, launching, [&](RankId rank) { return launching.slowness(rank); },
@@ -178,17 +221,18 @@ class Search {
   }
 
   // Ranks that are slower than their peers at what they do for a part of the path.
-  template <class SlownessOf, class Why>
-  void find_slower(Kind kind, Duration PathOfRank::*part, const Peers& peers, const SlownessOf& slowness_of,
+  template <class Part, class SlownessOf, class Why>
+  void find_slower(Kind kind, const Part& part_of_rank, const Peers& peers, const SlownessOf& slowness_of,
                    const Why& why) {
     std::optional<Slowness> of_nodes;
     for (const PathOfRank& one : path_.ranks) {
-      if (one.*part == Duration::zero()) continue;
+      const Duration part = std::invoke(part_of_rank, one);
+      if (part == Duration::zero()) continue;
       const double slowness = slowness_of(one.rank);
-      const Duration cost = part_of(one.*part, 1 - 1 / std::max(slowness, 1.0));
+      const Duration cost = part_of(part, 1 - 1 / std::max(slowness, 1.0));
       if (slowness < kLeastSlower || cost == Duration::zero()) continue;
       if (!of_nodes) of_nodes = slowness_of_nodes(slowness_of);
-      add(kind, name_of_slow(one.rank, slowness, peers, *of_nodes), why(one.rank, slowness), one.*part, cost);
+      add(kind, name_of_slow(one.rank, slowness, peers, *of_nodes), why(one.rank, slowness), part, cost);
     }
   }
 
@@ -233,31 +277,35 @@ class Search {
                         : fmt::format("{} takes {:.1f} times as long as {}", what, slowness, than);
   }
 
-  std::string why_slow(RankId rank, double slowness, const Peers& peers) const {
+  // `is_of`: tells whether a kind of nodes is what the ranks are slow at.
+  std::string why_slow(std::string_view what, RankId rank, double slowness, const Peers& peers,
+                       bool (*is_of)(workload::NodeKind)) const {
     // Only the configuration tells that a rank is slow if most of its peers are slowed alike.
     const std::string_view than = peers.slowness(rank) < kLeastSlower ? "if nothing slowed it" : "on peers";
-    const std::string text = slower_text("computing", slowness, than);
+    const std::string text = slower_text(what, slowness, than);
     const RankId usual = peers.usual(rank);
     if (&source_.job.graph(rank) == &source_.job.graph(usual)) return text;
-    const std::string most = largest_difference(rank, usual);
+    const std::string most = operation_to_blame(rank, usual, is_of);
     return most.empty() ? text : fmt::format("{}, most of it in '{}'", text, printable(most, 40));
   }
 
-  // Largest difference among computing operations: the one that takes longer on this rank, with equal operations of a
-  // model's layers counted together.
-  std::string largest_difference(RankId rank, RankId usual) const {
+  // The operation that makes most of what takes longer on this rank, with equal operations of a model's layers counted
+  // together; none where no operation makes more than half of that.
+  std::string operation_to_blame(RankId rank, RankId usual, bool (*is_of)(workload::NodeKind)) const {
     std::map<std::string, Duration> differences;
     const auto take = [&](RankId of, int sign) {
       const workload::ExecutionGraph& graph = source_.job.graph(of);
       for (const system::OperationRecord& operation : source_.log.of(source_.acting[index_of(of)]))
-        if (graph.kind(operation.node) == workload::NodeKind::kCompute)
+        if (is_of(graph.kind(operation.node)))
           differences[every_layer(source_.job.labels_of(of).name(operation.node))] +=
               sign * (operation.end - operation.moving);
     };
     take(rank, 1);
     take(usual, -1);
+    Duration all{};
+    for (const auto& [name, difference] : differences) all += std::max(difference, Duration::zero());
     const auto most = std::ranges::max_element(differences, {}, [](const auto& one) { return one.second; });
-    return most == differences.end() || most->second <= Duration::zero() ? "" : most->first;
+    return most == differences.end() || most->second <= all / 2 ? "" : most->first;
   }
 
   // Share of its nominal bandwidth that a link still has.

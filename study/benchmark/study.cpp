@@ -205,7 +205,7 @@ CollectiveTable heading_of(const CollectiveQuestion& question, const Benchmark& 
   table.device = benchmark.experiment.devices_text();
   table.generation = measured_as(benchmark.experiment.machine_kind().architecture);
   table.network = benchmark.experiment.machine_kind().network;
-  table.by_hand = setting_by_hand(benchmark.experiment);
+  table.by_hand = setting_by_hand(benchmark.experiment, *benchmark.experiment.files);
   table.has_mixed_devices = benchmark.experiment.devices.size() > 1;
   table.network_model = system::network_model_names()[static_cast<std::size_t>(benchmark.experiment.network)];
   if (benchmark.experiment.nccl) table.library = benchmark.experiment.nccl->name();

@@ -30,6 +30,7 @@ struct NamedResult {
   std::optional<RatioError> ratio{};  // how far off ratios to the first are; none where no published run tells
   std::string by_hand{};              // a key of this run or the first for which none does
   std::string no_ratio_error{};       // why none does: a sentence; empty where nothing is to be said
+  std::string default_software{};     // that the job takes as nobody named one; empty where somebody did
 };
 
 // A key of the resolved configurations whose values differ; "-" stands for none.
@@ -76,6 +77,9 @@ std::string sureness_sentence(const NamedResult& run, const NamedResult& first);
 // Why the times of a run and the first are no measure of their speed: other work, or iterations of other sizes; empty
 // of runs of equal work.
 std::string unlike_sentence(const NamedResult& run, const NamedResult& first);
+// "workload.software differs: megatron-2022 (default) of b; megatron-2024 (default) of a; --set
+// workload.software=megatron-2024 takes that away", where runs take software of several names as nobody named one.
+std::string software_sentence(const std::vector<NamedResult>& runs);
 // Sentences on runs that may run out of memory, with what they need, or would.
 std::vector<std::string> memory_sentences(const std::vector<NamedResult>& runs);
 

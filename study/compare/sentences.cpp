@@ -24,6 +24,9 @@ std::string counted_work(const report::Result& result) {
   return fmt::format("{} of {}", work_of(result), has_tokens(result) ? "tokens" : "samples");
 }
 
+// "megatron" of "megatron-2024": software of one name and several years.
+std::string_view family_of(std::string_view software) { return software.substr(0, software.rfind('-')); }
+
 }  // namespace
 
 bool takes_as_long(const NamedResult& run, const NamedResult& first) {
@@ -49,6 +52,20 @@ std::string unlike_sentence(const NamedResult& run, const NamedResult& first) {
   return fmt::format("an iteration of {} is of {} {}, of {} of {}: compare the pace, not the time", printable(run.name),
                      large_count(tokens), has_tokens(one) ? "tokens" : "samples", printable(first.name),
                      large_count(before));
+}
+
+std::string software_sentence(const std::vector<NamedResult>& runs) {
+  std::map<std::string, std::vector<std::string>> names;  // of runs, by software
+  for (const NamedResult& run : runs)
+    if (!run.default_software.empty()) names[run.default_software].push_back(printable(run.name));
+  if (names.size() < 2) return {};
+  std::vector<std::string> parts;
+  for (const auto& [software, of] : names)
+    parts.push_back(fmt::format("{} (default) of {}", printable(software, 40), fmt::join(of, ", ")));
+  const std::string text = fmt::format("workload.software differs: {}", fmt::join(parts, "; "));
+  const std::string& newest = names.rbegin()->first;
+  if (family_of(names.begin()->first) != family_of(newest)) return text;
+  return fmt::format("{}; --set workload.software={} takes that away", text, newest);
 }
 
 std::vector<std::string> memory_sentences(const std::vector<NamedResult>& runs) {

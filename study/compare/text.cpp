@@ -143,6 +143,7 @@ std::string beside_text(const std::vector<NamedResult>& runs, Detail detail) {
     table.column(shortened(runs[i].name, most_name));
     if (i > 0) table.column("ratio");
   }
+  table.read_across();
   const auto add = [&](const Line& line, std::string_view before) {
     std::vector<report::Cell> cells = {fmt::format("{}{}", before, line.name)};
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -334,6 +335,7 @@ std::string memory_table(const std::vector<NamedResult>& runs) {
   for (const MemoryDifference& one : uses) all.first += one.first, all.second += one.second;
   uses.push_back(all);
   report::Table table({"memory of the fullest rank"}, {"first", "second", "difference"});
+  table.read_across();
   for (const MemoryDifference& one : uses)
     table.row({one.what, Bytes(one.first), Bytes(one.second), report::Cell::difference(Bytes(one.difference()))});
   return "\n" + table.text();
@@ -366,14 +368,19 @@ std::size_t lines_of(const std::string& text) {
   return lines;
 }
 
-// Names tell nothing that the values do not: they are the first to go.
+// Names tell nothing that the values do not: they are the first to go; but for that of the software, which stands for
+// all that it does.
 std::string settings_text(const std::vector<NamedResult>& runs, std::size_t most_rows, std::size_t& left_out) {
   std::vector<SettingDifference> differences =
       differing_settings(runs[0].result->experiment, runs[1].result->experiment);
   if (differences.empty()) return "\nno setting differs: both are the same experiment\n";
   const std::size_t most = std::min(differences.size(), most_rows);
+  const auto is_software = [](const SettingDifference& one) { return one.key == "workload.software.name"; };
   const auto is_value = [](const SettingDifference& one) { return one.key != "name" && !one.key.ends_with(".name"); };
-  if (differences.size() > most) std::stable_partition(differences.begin(), differences.end(), is_value);
+  if (differences.size() > most) {
+    const auto others = std::stable_partition(differences.begin(), differences.end(), is_software);
+    std::stable_partition(others, differences.end(), is_value);
+  }
   const std::size_t more = more_for_names(3);
   report::Table table({"setting", "first", "second"}, {});
   for (const SettingDifference& one : std::span(differences).first(most))
@@ -402,6 +409,7 @@ std::string operations_text(const std::vector<NamedResult>& runs, std::size_t mo
   }
   shown.push_back(all);
   report::Table table({"operations on the critical path"}, {"first", "second", "difference"});
+  table.read_across();
   for (const OperationDifference& one : shown)
     table.row({printable(one.what, 40), one.first, one.second, report::Cell::difference(one.difference())});
   return "\n" + table.text();
@@ -442,7 +450,9 @@ std::string two_runs_text(const std::vector<NamedResult>& runs, const std::strin
 
 std::string comparison_text(const std::vector<NamedResult>& runs, Detail detail) {
   if (!is_for_screen()) detail = Detail::kAll;
-  std::string text = (runs.size() == 2 ? beside_text(runs, detail) : lines_text(runs, detail)) + "\n";
+  const std::string software = software_sentence(runs);
+  std::string text = software.empty() ? "" : report::wrapped(software, {.first = "", .next = "  "}) + "\n";
+  text += (runs.size() == 2 ? beside_text(runs, detail) : lines_text(runs, detail)) + "\n";
   for (std::size_t i = 1; i < runs.size(); ++i) {
     const std::string sureness = sureness_sentence(runs[i], runs[0]);
     text += explanation(runs[i], runs[0]) + (sureness.empty() ? "" : report::wrapped(sureness)) +

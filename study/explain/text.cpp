@@ -99,18 +99,17 @@ std::string resources_text(const Explanation& explanation, std::size_t most) {
   };
   // A whole run says more than one iteration, and there is no place for both.
   const auto time = [&](const Variant& variant) { return explanation.base.run ? report::Cell("-") : time_of(variant); };
-  std::string text =
-      report::table_of(
-          shown,
-          {{"resource", [](const auto& one) { return printable(one.resource.name, 24); }},
-           {"now", [](const auto& one) { return one.resource.now.empty() ? "-" : printable(one.resource.now, 12); }},
-           {"x1.1", [&](const auto& one) { return time(one.slightly); }, kRight},
-           {"x2", [&](const auto& one) { return time(one.twice); }, kRight},
-           {"saves", [&](const auto& one) { return percent(saving(one.twice, explanation.base)); }, kRight},
-           {"run", [](const auto& one) { return run_of(one.twice); }, kRight},
-           {"cost", [](const auto& one) { return cost_of(one.twice); }, kRight},
-           {"dlnt/dlnr", sensitivity, kRight}})
-          .text();
+  report::Table table = report::table_of(
+      shown, {{"resource", [](const auto& one) { return printable(one.resource.name, 24); }},
+              {"now", [](const auto& one) { return one.resource.now.empty() ? "-" : printable(one.resource.now, 12); }},
+              {"x1.1", [&](const auto& one) { return time(one.slightly); }, kRight},
+              {"x2", [&](const auto& one) { return time(one.twice); }, kRight},
+              {"saves", [&](const auto& one) { return percent(saving(one.twice, explanation.base)); }, kRight},
+              {"run", [](const auto& one) { return run_of(one.twice); }, kRight},
+              {"cost", [](const auto& one) { return cost_of(one.twice); }, kRight},
+              {"dlnt/dlnr", sensitivity, kRight}});
+  table.read_across();
+  std::string text = table.text();
   if (shown.size() < explanation.resources.size())
     text +=
         fmt::format("  {} more, of which twice as much saves {} at most\n", explanation.resources.size() - shown.size(),

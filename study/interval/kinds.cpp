@@ -50,6 +50,9 @@ constexpr std::array<std::string_view, 10> kPriced = {"cluster",
 // Keys beneath them that are counts, or for people.
 constexpr std::array<std::string_view, 7> kCounts = {"devices", "count",   "nodes", "size",
                                                      "source",  "assumed", "fitted"};
+// A name for people: what the file calls a part of the machine. That of software says whose published runs it has.
+bool is_label(std::string_view key) { return key.starts_with("cluster.") && key.ends_with(".name"); }
+
 // Keys that published runs differ in.
 constexpr std::array<std::string_view, 5> kVaried = {"collectives.launch", "collectives.algo", "collectives.proto",
                                                      "collectives.in_place", "collectives.version"};
@@ -76,7 +79,7 @@ std::string foreign_key(const ConfigValue& value, const std::string& path, const
     const std::string key = path.empty() ? entry.key : fmt::format("{}.{}", path, entry.key);
     if (is_map) {
       if (std::string found = foreign_key(entry.value, key, is_foreign); !found.empty()) return found;
-    } else if (is_priced(key) && std::ranges::find(kVaried, key) == kVaried.end() &&
+    } else if (is_priced(key) && !is_label(key) && std::ranges::find(kVaried, key) == kVaried.end() &&
                is_foreign(key, entry.value.where)) {
       return key;
     }
@@ -106,7 +109,7 @@ void add_untold(const ConfigValue& value, const std::string& path, const Foreign
 }
 
 // Tells what somebody chose: what is written elsewhere than in shipped files of hardware, models and software, studies
-// among it, and neither repeats a shipped file nor was calibrated; of a result, what is set.
+// among it, and neither repeats a shipped file nor was calibrated; of a result, what is set to other than it ships.
 class OwnKeys {
  public:
   OwnKeys(const experiment::Experiment& experiment, const ConfigFiles& files)
@@ -116,14 +119,16 @@ class OwnKeys {
         studies_(shipped_ + "studies/") {}
 
   bool operator()(const std::string& key, const Location& where) const {
-    if (is_setting(where)) return true;
-    if (experiment_->resolved.is_resolved) return false;
-    const std::string file = std::filesystem::path(where.file).lexically_normal().string();
-    const bool is_elsewhere = !file.starts_with(shipped_) || file.starts_with(studies_);
-    return is_elsewhere && !(may_be_shipped(key) && explained().contains(key));
+    return (is_setting(where) || is_elsewhere(where)) && !(may_be_shipped(key) && explained().contains(key));
   }
 
  private:
+  bool is_elsewhere(const Location& where) const {
+    if (experiment_->resolved.is_resolved) return false;
+    const std::string file = std::filesystem::path(where.file).lexically_normal().string();
+    return !file.starts_with(shipped_) || file.starts_with(studies_);
+  }
+
   // Found where it is asked for, since most experiments name their files.
   const std::set<std::string>& explained() const {
     if (!explained_) {
@@ -237,9 +242,11 @@ std::vector<std::string> keys_untold(const experiment::Experiment& experiment, c
   return untold;
 }
 
-std::string setting_by_hand(const experiment::Experiment& experiment) {
-  return foreign_key(experiment.resolved, "",
-                     [](const std::string&, const Location& where) { return is_setting(where); });
+std::string setting_by_hand(const experiment::Experiment& experiment, const ConfigFiles& files) {
+  const OwnKeys is_own(experiment, files);
+  return foreign_key(experiment.resolved, "", [&](const std::string& key, const Location& where) {
+    return is_setting(where) && is_own(key, where);
+  });
 }
 
 }  // namespace orrery::study

@@ -35,9 +35,9 @@ std::optional<RunKind> called_collective(const experiment::Experiment& experimen
 
 // The key of a cluster, a library of collectives, a network or software that was written out or changed by hand, so
 // that no published run tells how far off a prediction with it is: "cluster.node.nics.bandwidth". Numbers of devices,
-// nodes and NICs count as measured, and so do what is written and is the default, what repeats a shipped file, and
-// constants that were calibrated (study/interval/shipped_values.h). Empty if all is as it ships. Of an
-// experiment that a result holds only settings are told, and what its run told.
+// nodes and NICs count as measured, and so do names of parts of the machine, what is written and is the default, what
+// repeats a shipped file, in whatever unit, and constants that were calibrated (study/interval/shipped_values.h). Empty
+// if all is as it ships. Of an experiment that a result holds only settings are told, and what its run told.
 std::string key_by_hand(const experiment::Experiment& experiment, const ConfigFiles& files,
                         const std::optional<experiment::RecordedRun>& recorded = {});
 // Keys of the job's `workload` that somebody wrote and that files of errors have no column for, without "workload.":
@@ -46,6 +46,6 @@ std::string key_by_hand(const experiment::Experiment& experiment, const ConfigFi
 std::vector<std::string> keys_untold(const experiment::Experiment& experiment, const ConfigFiles& files,
                                      const std::optional<experiment::RecordedRun>& recorded = {});
 // The same of settings alone (--set), where the rest of the experiment was made from options.
-std::string setting_by_hand(const experiment::Experiment& experiment);
+std::string setting_by_hand(const experiment::Experiment& experiment, const ConfigFiles& files);
 
 }  // namespace orrery::study

@@ -11,6 +11,7 @@
 
 #include "core/config/config.h"
 #include "core/config/key_path.h"
+#include "core/config/quantity_text.h"
 #include "experiment/evidence/figures.h"
 
 namespace orrery::study {
@@ -52,6 +53,11 @@ void name_again(ConfigValue& root, std::string_view path, const ConfigFiles& fil
   set_value(root, path, {ConfigValue::Kind::kScalar, {}, name, {}, {}}, files, problems);
 }
 
+bool have_one_value(const ConfigValue& one, const ConfigValue& other) {
+  const bool are_scalars = one.kind == ConfigValue::Kind::kScalar && other.kind == ConfigValue::Kind::kScalar;
+  return are_scalars ? stand_for_one_value(one.scalar, other.scalar) : to_json(one) == to_json(other);
+}
+
 // Sorts the leaves of a tree by whether another has them as they are.
 void compare(const ConfigValue& value, const ConfigValue* other, const std::string& path, std::set<std::string>& same,
              std::size_t& different) {
@@ -60,7 +66,7 @@ void compare(const ConfigValue& value, const ConfigValue* other, const std::stri
     const std::string key = path.empty() ? entry.key : fmt::format("{}.{}", path, entry.key);
     if (entry.value.kind == ConfigValue::Kind::kMap)
       compare(entry.value, there == nullptr ? nullptr : &there->value, key, same, different);
-    else if (there != nullptr && to_json(entry.value) == to_json(there->value))
+    else if (there != nullptr && have_one_value(entry.value, there->value))
       same.insert(key);
     else
       ++different;

@@ -126,6 +126,7 @@ std::optional<std::vector<NcclTable>> read_collective_json(std::string_view text
     return none;
   }
   NcclTable table;
+  table.is_simulated = true;
   if (const auto op = document.find("op");
       op != document.end() && op->is_string() && is_nccl_test(op->get_ref<const std::string&>()))
     table.test = op->get<std::string>();

@@ -46,14 +46,15 @@ struct NcclTable {
   std::optional<std::uint32_t> devices_per_thread;
   std::string device;         // as its driver calls it: "NVIDIA H100 80GB HBM3"; of several kinds the first
   std::string nccl_version;   // "2.18.3+cuda12.2"
+  bool is_simulated = false;  // `orrery collective` wrote it
   bool cpu_times = false;     // "cputime": how long the calls took on the host, not the operation
   std::vector<NcclRow> rows;  // at least one
 };
 
-// The tables in `text`, in their order. Errors: no table at all, with what NCCL said instead; values that are negative or out of range, in rows that
-// are left out. Warnings: rows that are not whole, that contradict themselves (algbw is not bytes / time within what
-// printing rounds away), that had wrong results; headings without rows, or
-// with times of the host. `name` is the file's in all of them.
+// The tables in `text`, in their order. Errors: no table at all, with what NCCL said instead; values that are negative
+// or out of range, in rows that are left out. Warnings: rows that are not whole, that contradict themselves (algbw is
+// not bytes / time within what printing rounds away), that had wrong results; headings without rows, or with times of
+// the host. `name` is the file's in all of them.
 std::vector<NcclTable> read_nccl_log(std::string_view text, const std::string& name, Diagnostics& diagnostics);
 
 }  // namespace orrery::study

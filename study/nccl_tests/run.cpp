@@ -56,6 +56,7 @@ bool read_simulated(std::span<const Word> words, NcclTable& told) {
   told.ranks = *ranks;
   told.nodes = *nodes;
   told.groups = 1;
+  told.is_simulated = true;
   return true;
 }
 

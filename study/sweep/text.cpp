@@ -110,11 +110,12 @@ class SweepTable {
   }
 
   // Columns of one figure leave the table together, as none can be compared with one that is not there; but for the
-  // first, which says whose the others are. Those of one compared value stand in one table.
+  // first, which says whose the others are. Those of one compared value stand in one table. A figure has one unit.
   void add_column(std::string heading, Align align, report::Interest interest, std::size_t column, std::size_t group) {
     table_.column(std::move(heading), align, interest);
     if (column > 0) table_.leaves_with(column);
     table_.stands_with(group + 1);
+    table_.measures_with(column + 1);
   }
 
   void add_columns(std::size_t group) {

@@ -78,6 +78,8 @@ def search(what, *message, options=(), job=SEARCHED, code=2):
 HEADING = "size_bytes,oop_time_us,ip_time_us\n"
 LOG = HEADING + "".join(f"{1 << k},{20 + (1 << k) / 2e5:.2f},N/A\n" for k in range(3, 30))
 
+WITH_BANDWIDTHS = "size_bytes,oop_time_us,oop_algbw_GBps,oop_busbw_GBps\n1073741824,5000,214.75,BUS\n"
+
 
 def calibrate(what, *message, options=(), log=LOG, cluster="dgx-a100"):
     return Row(what, 2, list(message), ["calibrate", "log.csv", "--cluster", cluster, *options], {"log.csv": log})
@@ -162,6 +164,10 @@ ROWS = [
     calibrate("A log without rows", "log.csv: error: no table of nccl-tests in it", log=HEADING),
     calibrate("A log that does not say its operation", "log.csv:1: error: the log does not say which operation this is",
               "--op all_reduce"),
+    calibrate("A log whose bandwidths are of several operations", "log.csv:1: error: the log does not say which operation this is",
+              "one of these: all_gather, all_to_all, gather, reduce_scatter, scatter", log=WITH_BANDWIDTHS.replace("BUS", "187.91")),
+    calibrate("A log whose bandwidths are of another operation", "busbw is 1.75 times algbw, which is not a table of all_gather",
+              "it may be of all_reduce", log=WITH_BANDWIDTHS.replace("BUS", "375.81"), options=["--op", "all_gather"]),
     calibrate("A calibration to an unknown operation", "--op: error: unknown operation 'allreduced'",
               "did you mean 'all_reduce'?", options=["--op", "allreduced"]),
     calibrate("A log of a program that cannot be predicted", "a table of hypercube, which cannot be predicted",

@@ -699,7 +699,7 @@ MEMORY = [
           "hint: here it is 'hidden'"),
     whole("A job that does not fit", TOO_LARGE, "job.yaml:3:3: error: rank 0 needs 2", "its device has 74.51 GiB",
           "parameters 2", "gradients 4", "optimizer 1", "activations", "would fit with",
-          "; --allow-oom simulates it all the same", code=5),
+          "; software megatron-2022 (default on ampere): plain attention\n", "; --allow-oom simulates it all the same", code=5),
     whole("A job that nothing makes fit", re.sub("{hidden.*}", "gpt-1t", MODEL), "job.yaml:3:3: error: rank 0 needs",
           "hint: no two changes of ", "are enough together; --allow-oom", code=5),
     Row("A generated job that does not fit", 5, ["job.yaml:3:3: error: rank 0 needs 2"],

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from random import Random
 
-from orrery_program import SOURCE, run_parts
+from error_row import JOB, make_traces
+from orrery_program import SOURCE, run_parts, write_files
 
 STUDIES = SOURCE / "configs" / "studies"
 GPT = STUDIES / "gpt3-175b-128-a100.yaml"
@@ -94,6 +95,31 @@ def check_slow_host(program, checks, folder):
     checks.check(unfolded.stdout == text, "a slow host: the same with every rank by itself", unfolded.stdout + text)
 
 
+def traced_rank(host, other_host, kernel):
+    """A trace: the host works on two operations, one after the other, while a kernel runs; then all ranks meet."""
+    trace = make_traces.Trace()
+    begun = trace.node(make_traces.COMP, "prepare", [], micros=host, is_cpu_op=True)
+    done = trace.node(make_traces.COMP, "launch", [begun], micros=other_host, is_cpu_op=True)
+    computed = trace.node(make_traces.COMP, "gemm", [], micros=kernel, is_cpu_op=False)
+    trace.collective("sum", [done, computed], make_traces.ALL_REDUCE, 1 << 10, "")
+    return trace.bytes()
+
+
+def check_host_work(program, checks, folder):
+    """Of a trace whose host is slow on one rank the host is named, and an operation only if most of it is there."""
+    usual = (400, 100, 50)
+    for slow, culprit in (((470, 101, 51), "the host's own work takes 14 % longer than on peers, most of it in 'prepare' ("),
+                          ((435, 135, 51), "the host's own work takes 14 % longer than on peers ("),
+                          ((400, 100, 600), "computing takes 12.0 times as long as on peers, most of it in 'gemm' (")):
+        ranks = {f"rank.{rank}.et": traced_rank(*(slow if rank == 3 else usual)) for rank in range(4)}
+        write_files(folder, {"job.yaml": JOB.replace("size: 2", "size: 4"), **ranks})
+        outcome = program.run(["run", "job.yaml"], folder)
+        said = re.sub(r"\n  (?! )", " ", outcome.stdout)
+        checks.check(f"held up by rank 3: {culprit}" in said, f"a trace with {slow} us on rank 3",
+                     outcome.stdout + outcome.stderr)
+        checks.check(said.count("held up by") == 1, "and nothing else is named", outcome.stdout)
+
+
 def check_alike(program, checks, folder):
     for name in ALIKE:
         outcome = program.run(["run", str(STUDIES / f"{name}.yaml")], folder)
@@ -159,4 +185,4 @@ def check_all_fit(program, checks, folder):
 
 
 if __name__ == "__main__":
-    sys.exit(run_parts(check_culprits, check_slow_host, check_alike, check_every_way, check_all_fit))
+    sys.exit(run_parts(check_culprits, check_slow_host, check_host_work, check_alike, check_every_way, check_all_fit))

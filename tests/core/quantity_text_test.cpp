@@ -26,6 +26,18 @@ TEST_CASE("quantities are read with their units, exactly") {
   CHECK(*parse_share("0.85").value == 0.85);
 }
 
+TEST_CASE("texts of one value are known in whatever unit they are") {
+  CHECK(stand_for_one_value("400 Gb/s", "50 GB/s"));
+  CHECK(stand_for_one_value("400 Gbps", "400 Gb/s"));
+  CHECK(stand_for_one_value("1500 ns", "1.5 us"));
+  CHECK(stand_for_one_value("25 MB", "25000000 B"));
+  CHECK(stand_for_one_value("85 %", "0.85"));
+  CHECK(stand_for_one_value("nvlink-4", "nvlink-4"));
+  CHECK_FALSE(stand_for_one_value("400 Gb/s", "400 GB/s"));
+  CHECK_FALSE(stand_for_one_value("1 s", "1 GB"));
+  CHECK_FALSE(stand_for_one_value("nvlink-4", "nvlink-3"));
+}
+
 TEST_CASE("the largest quantity is that of 63 bits") {
   CHECK(*parse_quantity<Bytes>("9223372036854775807 B").value == Bytes::max());
   CHECK_FALSE(parse_quantity<Bytes>("9223372036854775808 B").value);

@@ -238,3 +238,26 @@ TEST_CASE("keys that change nothing are no warnings in a file that was calibrate
   CHECK(warnings_of("") == 1);
   CHECK(warnings_of("# orrery calibrate a.log --cluster dgx-a100\n") == 0);
 }
+
+TEST_CASE("a job that is out of memory by software that nobody chose is told so") {
+  const TraceFolder folder;
+  const auto message_of = [&](const std::string& cluster, const std::vector<std::string>& settings) {
+    Diagnostics diagnostics;
+    const Experiment experiment = load_experiment(
+        folder.write("x.yaml", "cluster: " + cluster +
+                                   "\nnodes: 4\nworkload:\n  model: llama3-70b\n  parallel: {tensor: 8, pipeline: 4}\n"
+                                   "  batch: {global: 64, micro: 8}\n"),
+        settings, kFiles, diagnostics);
+    CHECK_FALSE(check_memory(experiment, true, diagnostics));
+    return diagnostics.problems().back().message;
+  };
+  const std::string by_default =
+      "; software megatron-2022 (default on ampere): plain attention, no sequence parallelism";
+  const std::string key = "workload.software";
+  CHECK(message_of("dgx-a100", {}).ends_with(by_default));
+  CHECK(message_of("dgx-a100", {key + ".dropout=true"}).ends_with(by_default));  // a change of a key of the default
+  CHECK(message_of("dgx-a100", {"workload.parallel.sequence=true"}).ends_with("(default on ampere): plain attention"));
+  CHECK(message_of("dgx-a100", {key + "=megatron-2022"}).find("default on") == std::string::npos);
+  // Software by default that saves what it can is not to blame.
+  CHECK(message_of("dgx-h100", {"workload.batch.micro=64"}).find("default on") == std::string::npos);
+}

@@ -98,6 +98,44 @@ TEST_CASE("times and sizes of a column have one unit, and no digit that is not k
   CHECK(column({"24.34 s", "268.1 ms"}) == Texts{"24.34 s", "268.1 ms"});
 }
 
+TEST_CASE("columns that are read across have one unit and as many decimals, those of other quantities their own") {
+  constexpr std::int64_t kMs = 1'000'000'000;
+  const auto time = [](std::int64_t milliseconds) { return Cell(Duration(milliseconds * kMs)); };
+  const auto fill = [&](Table& table) {
+    table.row({"all", time(16'190), "-", time(41'129), "2.540"});
+    table.row({"tensor", time(196), "-", time(28), "0.144"});
+    table.row({"memory", Cell(Bytes(40LL << 30)), "-", Cell(Bytes(512LL << 20)), "0.013"});
+    return table.text();
+  };
+  Table apart({"what"}, {"first", "x", "second", "ratio"});
+  CHECK(fill(apart) ==
+        "  what        first  x      second  ratio\n"
+        "  all      16.190 s  -  41129.0 ms  2.540\n"
+        "  tensor    0.196 s  -     28.0 ms  0.144\n"
+        "  memory  40.00 GiB  -   512.0 MiB  0.013\n");
+  Table across({"what"}, {"first", "x", "second", "ratio"});
+  across.read_across();
+  CHECK(fill(across) ==
+        "  what         first  x      second  ratio\n"
+        "  all     16190.0 ms  -  41129.0 ms  2.540\n"
+        "  tensor    196.0 ms  -     28.0 ms  0.144\n"
+        "  memory  40.000 GiB  -   0.500 GiB  0.013\n");
+  // Two figures of two groups: each has its own unit, whichever the group.
+  Table groups;
+  for (const std::size_t group : {std::size_t{0}, std::size_t{1}}) {
+    groups.column(group == 0 ? "a: time" : "b: time");
+    groups.measures_with(1);
+    groups.column("wait");
+    groups.measures_with(2);
+  }
+  groups.row({time(10'336), time(2), time(2'642), time(7)});
+  groups.row({time(5'000), time(3), time(28), time(9)});
+  CHECK(groups.text() ==
+        "     a: time      wait    b: time      wait\n"
+        "  10336.0 ms  2.000 ms  2642.0 ms  7.000 ms\n"
+        "   5000.0 ms  3.000 ms    28.0 ms  9.000 ms\n");
+}
+
 TEST_CASE("long times and numbers of a column have one unit") {
   using Texts = std::vector<std::string>;
   const auto column = [](std::vector<Cell> cells) { return in_one_unit(cells); };

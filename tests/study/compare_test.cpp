@@ -153,6 +153,26 @@ TEST_CASE("runs of other work say so, and which figures only one of them has") {
              Contains("compare the pace, not the time"));
 }
 
+TEST_CASE("software of several names that nobody chose is named in the first lines, with what makes it one") {
+  const Result one = trained(milliseconds(1000), 20), other = trained(milliseconds(2000), 20);
+  const auto with = [&](const std::string& first, const std::string& second) {
+    std::vector<NamedResult> runs = {{"a", &one}, {"b", &other}};
+    runs[0].default_software = first;
+    runs[1].default_software = second;
+    return runs;
+  };
+  CHECK(software_sentence(with("megatron-2024", "megatron-2022")) ==
+        "workload.software differs: megatron-2022 (default) of b; megatron-2024 (default) of a; --set "
+        "workload.software=megatron-2024 takes that away");
+  CHECK(software_sentence(with("megatron-2024", "megatron-2024")).empty());
+  CHECK(software_sentence(with("megatron-2024", "")).empty());  // somebody chose
+  // No software of one family does both.
+  CHECK_THAT(software_sentence(with("megatron-2024", "pytorch-2021")), !Contains("--set"));
+  const std::string text = comparison_text(with("megatron-2024", "megatron-2022"), Detail::kScreen);
+  CHECK(squeezed(text).starts_with(software_sentence(with("megatron-2024", "megatron-2022")) + " mean over ranks"));
+  CHECK(widest(text) <= report::kScreenWidth);
+}
+
 TEST_CASE("memory that may run out is said once of all runs that need as much") {
   const Result fitting = trained(milliseconds(1000), 20), over = trained(milliseconds(1000), 69);
   Result tight = trained(milliseconds(1000), 64);

@@ -363,3 +363,31 @@ TEST_CASE("what repeats a shipped file is not by hand, and calibrated constants 
   CHECK(by_hand_written_out({"cluster.nccl.base.nvls=15 us"}).empty());
   CHECK(by_hand_written_out({"workload.software.rates_of.hopper.gemm=0.7"}).empty());
 }
+
+namespace {
+
+// By hand of the job as it is written, with settings.
+std::string by_hand_set(const std::vector<std::string>& settings) {
+  Diagnostics diagnostics;
+  ConfigValue root = parse_config(kJobOfH100, "own.yaml", diagnostics);
+  for (const std::string& setting : settings)
+    apply_setting(root, setting, kFiles, diagnostics, experiment::resolver("own.yaml", kFiles));
+  diagnostics.throw_if_errors();
+  return key_by_hand(read_job(std::move(root)), kFiles);
+}
+
+}  // namespace
+
+TEST_CASE("a setting is by hand where it changes a value, and no name of a part of the machine is") {
+  CHECK(by_hand_set({}).empty());
+  CHECK(by_hand_set({"cluster.name=x"}).empty());
+  // As dgx-h100 has it: 400 Gb/s.
+  for (const char* same : {"400 Gb/s", "400 Gbps", "50 GB/s", "0.05 TB/s"})
+    CHECK(by_hand_set({std::string("cluster.node.nics.bandwidth=") + same}).empty());
+  CHECK(by_hand_set({"cluster.node.nics.bandwidth*=1"}).empty());
+  CHECK(by_hand_set({"cluster.node.nics.bandwidth=49 GB/s"}) == "cluster.node.nics.bandwidth");
+  // The key that matters is named, not the label before it.
+  CHECK(by_hand_set({"cluster.name=x", "cluster.node.nics.bandwidth=49 GB/s"}) == "cluster.node.nics.bandwidth");
+  CHECK(by_hand_set({"workload.software.name=mine"}) == "workload.software.name");
+  CHECK(by_hand_set({"workload.software.rates.gemm=0.5"}) == "workload.software.rates.gemm");
+}

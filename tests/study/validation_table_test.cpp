@@ -194,6 +194,25 @@ TEST_CASE("a validation table has what its file says") {
   CHECK(table.rows[1].time == Duration(35'000'000));
 }
 
+TEST_CASE("a cluster that a table writes out has a title for people") {
+  const auto machine_with = [](const std::string& cluster) {
+    std::string text = kGood;
+    text.replace(text.find("dgx-a100"), 8, cluster);
+    const ReadTable result = read(text);
+    CHECK(result.errors == "");
+    return result.table.machine;
+  };
+  const std::string scale_out = "scale_out: {topology: switch, network: ethernet, latency: 600 ns}}";
+  CHECK(machine_with("dgx-a100") == "dgx-a100");
+  CHECK(machine_with("{node: dgx-a100, " + scale_out) == "s by ethernet");
+  CHECK(machine_with("{name: ours, node: dgx-a100, " + scale_out) == "ours");
+}
+
+TEST_CASE("no shipped table shows its cluster as JSON") {
+  for (const ValidationTable& table : list_tables<ValidationTable>(kFiles))
+    CHECK(table.machine.find('{') == std::string::npos);
+}
+
 TEST_CASE("names of choices are those that the reader takes") {
   for (const LaunchMode mode : {LaunchMode::kMpi, LaunchMode::kThreads, LaunchMode::kSingleProcess, LaunchMode::kTorch})
     CHECK(read(with("launch: single-process", fmt::format("launch: {}", name_of(mode)))).table.launch == mode);
@@ -381,7 +400,7 @@ std::string operation_of(const ValidationTable& table) {
 std::string line_of(const ValidationTable& table) {
   return fmt::format("| `{}` | {} | {} | {} | {} | {} x {} | {} | {} | {} | {} |\n", table.name,
                      name_of(table.collection), table.system,
-                     table.cluster.empty() ? "" : fmt::format("`{}`", table.cluster), operation_of(table), table.nodes,
+                     table.cluster.empty() ? "" : fmt::format("`{}`", table.machine), operation_of(table), table.nodes,
                      table.gpus_per_node, sizes_of(table), table.rows.size(),
                      table.launch ? collectives::name_of(*table.launch) : "", table.scored ? "yes" : "no");
 }

@@ -2,10 +2,9 @@
 #include "study/calibrate/collectives/data.h"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -16,7 +15,9 @@
 #include "core/config/quantity_text.h"
 #include "core/files/read_file.h"
 #include "experiment/job.h"
+#include "study/calibrate/collectives/bandwidths.h"
 #include "study/calibrate/kernel_device.h"
+#include "study/nccl_tests/launch.h"
 #include "study/nccl_tests/log.h"
 
 namespace orrery::study {
@@ -34,29 +35,11 @@ bool sets(const CollectiveQuestion& question, std::string_view key) {
   });
 }
 
-constexpr std::uint32_t kMostTriedRanks = 4096;
-constexpr std::size_t kTellingRows = 5;
-constexpr double kPrintedDigit = 0.01;  // GB/s: nccl-tests print two digits behind the point
-
-// The number of ranks whose bus bandwidth is so many times the algorithm's as in the fastest rows of a table; 0 where
-// the rows leave several, as where it does not depend on them (broadcast).
-std::uint32_t ranks_by_bandwidths(const NcclTable& table, const workload::CallOperation& operation) {
-  std::vector<std::pair<double, double>> rows;  // bus and algorithm bandwidth
-  for (const NcclRow& row : table.rows)
-    for (const NcclRow::Side* side : {&row.out_of_place, &row.in_place})
-      if (side->algbw && side->busbw && *side->algbw > 0) rows.emplace_back(*side->busbw, *side->algbw);
-  std::ranges::sort(rows, std::greater());
-  std::uint32_t found = 0;
-  for (std::size_t i = 0; i < std::min(rows.size(), kTellingRows); ++i) {
-    const auto& [bus, algorithm] = rows[i];
-    const double ratio = bus / algorithm, unsure = kPrintedDigit * (1 + ratio) / algorithm;
-    for (std::uint32_t ranks = 2; ranks <= kMostTriedRanks; ++ranks) {
-      if (std::abs(workload::bus_factor(operation, ranks) - ratio) > unsure) continue;
-      if (found != 0 && found != ranks) return 0;
-      found = ranks;
-    }
-  }
-  return found;
+std::string names_of(std::span<const workload::CallOperation> operations) {
+  std::string names;
+  for (const workload::CallOperation& operation : operations)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", operation.name);
+  return names;
 }
 
 // Turns tables into benchmarks and rows.
@@ -99,13 +82,41 @@ class DataReader {
 
   // Options are for logs that leave something open; of others they contradict what the log says.
   void note_gaps() {
-    for (const NcclLog& log : logs_)
-      for (const NcclTable& table : log.tables) lacks_operation_ = lacks_operation_ || table.test.empty();
+    for (NcclLog& log : logs_)
+      for (NcclTable& table : log.tables)
+        if (table.test.empty()) name_operation(table, {log.file, table.line});
     for (NcclLog& log : logs_)
       for (NcclTable& table : log.tables) {
         if (table.ranks == 0) table.ranks = ranks_by_bandwidths(table, operation_of(table, {log.file, table.line}));
         lacks_ranks_ = lacks_ranks_ || table.ranks == 0;
       }
+  }
+
+  // Holds the named operation of a table that does not say its own against what its bandwidths are of; without a name
+  // takes the one operation that they leave.
+  void name_operation(NcclTable& table, const Location& where) {
+    const std::vector<workload::CallOperation> possible = operations_by_bandwidths(table);
+    const std::string& named = question_.operation;
+    if (named.empty()) {
+      if (possible.size() != 1)
+        throw InputError(where, "the log does not say which operation this is",
+                         possible.empty() ? "name it: --op all_reduce"
+                                          : fmt::format("name it with --op; its bandwidths are of one of these: {}",
+                                                        names_of(possible)));
+      table.test = possible.front().name;
+      note(where, fmt::format("the log does not say which operation this is; by its bandwidths it is {}", table.test),
+           fmt::format("busbw is {:.4g} times algbw", bandwidth_ratio(table)));
+      return;
+    }
+    lacks_operation_ = true;
+    const workload::CallOperation operation = workload::call_operation_named(named, "--op");
+    if (!contradict_bandwidths(table, operation)) return;
+    const std::string on_ranks = table.ranks == 0 ? "" : fmt::format(" on {} ranks", table.ranks);
+    throw InputError(where,
+                     fmt::format("busbw is {:.4g} times algbw, which is not a table of {}{}", bandwidth_ratio(table),
+                                 operation.name, on_ranks),
+                     possible.empty() ? "name the operation that was measured: --op"
+                                      : fmt::format("it may be of {}", names_of(possible)));
   }
 
   void add(const NcclLog& log) {
@@ -188,10 +199,10 @@ class DataReader {
 
   // The version and the launch mode of the table, where the command line says nothing, and its ranks.
   CollectiveQuestion question_of(const NcclTable& table, const Location& where) {
-    CollectiveQuestion machine = placed(table, where);
+    auto [machine, nodes] = placed(table, where);
     if (question_.in_place && !sets(machine, "collectives.in_place"))
       machine.settings.emplace_back("collectives.in_place=true");
-    if (machine.launch.empty() && !sets(machine, "collectives.launch")) machine.launch = launch_of(table, where);
+    if (machine.launch.empty() && !sets(machine, "collectives.launch")) machine.launch = launch_of(table, nodes, where);
     const auto version =
         collectives::parse_nccl_version(question_.version.empty() ? table.nccl_version : question_.version);
     if (version) {
@@ -206,13 +217,17 @@ class DataReader {
     return machine;
   }
 
-  std::string launch_of(const NcclTable& table, const Location& where) {
+  std::string launch_of(const NcclTable& table, std::uint32_t nodes, const Location& where) {
     if (table.devices_per_thread.value_or(1) > 1) return "single-process";
     if (table.threads_per_process.value_or(1) > 1) return "threads";
-    if (!table.devices_per_thread)
-      note(where, "the log does not say who launches the kernels; taken as a process for each GPU",
-           "--launch single-process names it");
-    return "mpi";
+    if (table.devices_per_thread) return "mpi";
+    const collectives::LaunchMode usual = table.is_simulated ? collectives::LaunchMode::kMpi : usual_nccl_launch(nodes);
+    const bool is_by_one = usual == collectives::LaunchMode::kSingleProcess;
+    note(where,
+         fmt::format("the log does not say who launches the kernels; taken as {}",
+                     is_by_one ? "one process for all GPUs of the node" : "a process for each GPU"),
+         is_by_one ? "--launch mpi: a process for each" : "--launch single-process names it");
+    return std::string(collectives::name_of(usual));
   }
 
   // A warning that tables share is given once.
@@ -252,8 +267,8 @@ class DataReader {
     return *asked_;
   }
 
-  // The machine with as many nodes and devices of each as the table says.
-  CollectiveQuestion placed(const NcclTable& table, const Location& where) {
+  // The machine with as many nodes and devices of each as the table says, and the number of nodes.
+  std::pair<CollectiveQuestion, std::uint32_t> placed(const NcclTable& table, const Location& where) {
     CollectiveQuestion machine = this->machine();
     const Place& asked = asked_place(table, where);
     check_device(table, where);
@@ -264,7 +279,7 @@ class DataReader {
         note(where,
              fmt::format("the log names {} hosts, but the ranks are taken to be on {} nodes", table.nodes, asked.nodes),
              "--nodes and --gpus-per-node say how they lie");
-      return machine;
+      return {std::move(machine), asked.nodes};
     }
     if (has_options && !lacks_ranks_)
       throw InputError(where,
@@ -289,7 +304,7 @@ class DataReader {
            "--nodes and --gpus-per-node say how they lie");
     machine.nodes = std::to_string(nodes);
     machine.devices_per_node = each == asked.devices || !machine.devices.empty() ? "" : std::to_string(each);
-    return machine;
+    return {std::move(machine), nodes};
   }
 
   // Refuses a log of other devices. A name that is no shipped device's tells nothing.

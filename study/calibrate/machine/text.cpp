@@ -169,6 +169,7 @@ std::string errors_text(const Finding& finding) {
 std::string details_text(const Finding& finding) {
   if (finding.rows.empty()) return {};
   Table table({"measurement", "of"}, {"measured", "before", "error", "after", "error"});
+  table.read_across();
   const auto error = [](double predicted, double measured) { return signed_percent(predicted / measured - 1); };
   for (const CalibratedMeasurement& row : finding.rows)
     table.row({row.label, row.group, Cell::time(row.measured), Cell::time(row.before), error(row.before, row.measured),

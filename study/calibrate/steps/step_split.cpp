@@ -113,6 +113,7 @@ std::string parts_text(std::span<const TimePart> parts) {
   if (parts.empty()) return {};
   constexpr std::size_t kWidest = 30;
   report::Table table({"part of the step"}, {"predicted", "measured", "difference"}, {""});
+  table.read_across();
   double predicted = 0, measured = 0;
   bool by_part = false;
   for (const TimePart& part : parts) {

@@ -171,7 +171,7 @@ class Refitting {
 std::vector<MeasuredGroup> by_operation_and_machine(const MeasuredRows& rows) {
   std::vector<MeasuredGroup> families = grouped(rows, [](const Measured& row) {
     const auto& table = table_of<ValidationTable>(row);
-    return fmt::format("{}, {}", table.operation.name, table.cluster);
+    return fmt::format("{}, {}", table.operation.name, table.machine);
   });
   std::ranges::sort(families, {}, &MeasuredGroup::name);
   return families;

@@ -14,15 +14,15 @@ namespace orrery::study {
 namespace {
 
 using report::Axis;
-using report::Panel;
-using report::Sheet;
-using report::Spot;
-using report::Svg;
 using report::kPlotHeadingGap;
 using report::kPlotLeft;
 using report::kPlotLine;
 using report::kPlotMargin;
 using report::kPlotRight;
+using report::Panel;
+using report::Sheet;
+using report::Spot;
+using report::Svg;
 
 // Told apart by shape and by lightness, not by hue alone.
 constexpr std::string_view kStyles =
@@ -39,7 +39,7 @@ double bytes_of(const Measured& row) { return static_cast<double>(size_of(row).c
 std::vector<std::string> captions(const MeasuredGroup& validated) {
   const auto& table = table_of<ValidationTable>(validated.rows.front());
   std::string what =
-      fmt::format("{} on {} x {} GPUs of {}", table.operation.name, table.nodes, table.gpus_per_node, table.cluster);
+      fmt::format("{} on {} x {} GPUs of {}", table.operation.name, table.nodes, table.gpus_per_node, table.machine);
   for (const std::string& word : table.forced) what += fmt::format(", {}", word);
   const auto error = errors_of(validated.rows);
   const Measured& worst = *worst_of(validated.rows);

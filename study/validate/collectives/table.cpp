@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/key_path.h"
 #include "core/config/quantity_text.h"
 #include "core/files/json.h"
 #include "core/suggest.h"
@@ -41,11 +42,22 @@ void read_origin(Section& section, ValidationTable& table) {
   table.system = read_words(section, "system", "a name that the tables of one system share");
 }
 
+// Name of a cluster; of one that is written out without a name the system, and the network, by which it differs.
+std::string machine_of(const ConfigValue& cluster, const std::string& system) {
+  if (cluster.kind != ConfigValue::Kind::kMap) return cluster.scalar;
+  if (const ConfigEntry* name = cluster.find("name")) return name->value.scalar;
+  const ConfigValue* network = value_at_path(cluster, "scale_out.network");
+  const bool is_named = network != nullptr && network->kind == ConfigValue::Kind::kScalar;
+  return is_named ? fmt::format("{} by {}", system, network->scalar) : system + ", written out";
+}
+
 void read_operation(Section& section, ValidationTable& table) {
   const ConfigValue* cluster = section.raw("cluster", "map, path or name in clusters", "optional",
                                            "the machine; left out if the source says too little");
-  if (cluster != nullptr)
+  if (cluster != nullptr) {
+    table.machine = machine_of(*cluster, table.system);
     table.cluster = cluster->kind == ConfigValue::Kind::kMap ? dump_json(to_json(*cluster)) : cluster->scalar;
+  }
   section.needs("nodes", table.nodes, {1, kMostNodes}, "nodes of the cluster (NVLink domains, not trays)");
   section.needs("gpus_per_node", table.gpus_per_node, {1, kMostDevices}, "GPUs in use of a node");
   const std::vector<std::string> names = operation_names();
@@ -157,7 +169,7 @@ void check_machine(Section& section, const ValidationTable& table) {
     const std::uint32_t devices = machine.fabric.dimensions().front().size;
     if (table.gpus_per_node > devices)
       section.error("gpus_per_node", fmt::format("{} GPUs of a node, but a node of '{}' has {}", table.gpus_per_node,
-                                                 printable(table.cluster), devices));
+                                                 printable(table.machine), devices));
   } catch (const InputError& error) {
     for (const Problem& problem : error.problems()) diagnostics.error(problem.where, problem.message, problem.hint);
   }

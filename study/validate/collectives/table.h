@@ -43,6 +43,7 @@ struct ValidationTable : MeasuredTable {
   TableCollection collection = TableCollection::kFirst;
   std::string source;
   std::string cluster;  // of configs/clusters; empty if the source says too little, and then nothing is scored
+  std::string machine;  // the cluster for people: its name, of one that is written out "azure-ndv4 by ethernet"
   std::uint32_t nodes = 1;
   std::uint32_t gpus_per_node = 1;
   workload::CallOperation operation;

@@ -11,6 +11,7 @@
 #include "core/config/quantity_text.h"
 #include "experiment/job.h"
 #include "experiment/runs/run.h"
+#include "study/nccl_tests/launch.h"
 #include "study/validate/measured/call.h"
 
 namespace orrery::study {
@@ -52,11 +53,10 @@ std::vector<std::string> forced_words(const ValidationTable& table, bool algorit
   return words;
 }
 
-// Launch of a table whose source does not say it: as the README of nccl-tests runs it, on one node by one process
-// (`-g 8`), on several by MPI. The kernels of a profile have no launch.
+// Launch of a table, the usual one where its source does not say it. The kernels of a profile have no launch.
 collectives::LaunchMode launch_of(const ValidationTable& table) {
-  const bool is_by_one = table.nodes == 1 && table.timed == TimedPart::kCalls;
-  return table.launch.value_or(is_by_one ? collectives::LaunchMode::kSingleProcess : collectives::LaunchMode::kMpi);
+  if (table.timed == TimedPart::kKernels) return table.launch.value_or(collectives::LaunchMode::kMpi);
+  return table.launch.value_or(usual_nccl_launch(table.nodes));
 }
 
 MeasuredCall call_of(const ValidationTable& table, Bytes size) {

@@ -48,6 +48,7 @@ std::string trace_validation_text(const MeasuredRows& traces) {
       "not that the model is right.\n\n";
   report::Table table({"trace"}, {"ranks", "measured", "replayed", "error", "as recorded", "simulated", "waiting",
                                   "calls", "calls simulated", "overlap", "overlap replayed"});
+  table.read_across();
   bool has_rows = false;
   std::string notes;
   for (const Measured& trace : traces) {

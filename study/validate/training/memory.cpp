@@ -63,6 +63,7 @@ std::string allocated_text(std::string_view when, const MeasuredRows& rows) {
 // Every row, where its own error is asked for.
 std::string allocated_rows_text(const TrainingValidation& validation) {
   report::Table text({"table", "row"}, {"when", "measured", "predicted", "error"}, {});
+  text.read_across();
   const auto add = [&](std::string_view when, const MeasuredRows& rows) {
     for (const Measured& row : rows)
       text.row({row.table->name, row.label, std::string(when), Bytes(static_cast<std::int64_t>(row.measured)),

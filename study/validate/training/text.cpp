@@ -132,6 +132,7 @@ std::string constants_text(const TrainingValidation& validation) {
 
 std::string rows_text(const MeasuredGroup& family) {
   report::Table text({"table", "row"}, {"measured", "predicted", "error", "MFU"}, {"bound by"});
+  text.read_across();
   for (const Measured& row : family.rows)
     text.row({row.table->name, row.label, report::Cell::time(row.measured), report::Cell::time(row.predicted),
               signed_percent_number(row.error()), percent_number(row.facts["mfu"].get<double>()),

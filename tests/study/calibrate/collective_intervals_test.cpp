@@ -150,6 +150,56 @@ TEST_CASE("logs of one node and of two, fitted together, tell a base from its ho
   for (const CalibratedRow& row : calibration.rows) CHECK(row.after == Approx(row.measured.seconds).epsilon(0.01));
 }
 
+namespace {
+
+// A name that is gone afterwards.
+struct TemporaryName {
+  std::string path;
+  ~TemporaryName() { std::filesystem::remove(path); }
+};
+
+// Data of a table of 2^30 B in 5000 us, 214.75 GB/s, of which nothing else is known, on dgx-a100.
+CalibrationData data_of(const std::string& bus, const std::string& operation, Diagnostics& diagnostics) {
+  const TemporaryName file{
+      (std::filesystem::temp_directory_path() / fmt::format("orrery-{}-op.csv", getpid())).string()};
+  std::ofstream(file.path) << "size_bytes,oop_time_us,oop_algbw_GBps,oop_busbw_GBps\n1073741824,5000,214.75," << bus
+                           << "\n";
+  CalibrationQuestion question;
+  question.machine.cluster = "dgx-a100";
+  question.logs = {file.path};
+  question.operation = operation;
+  return read_calibration(question, kFiles, diagnostics);
+}
+
+bool has_message(const Diagnostics& diagnostics, const std::string& message) {
+  return std::ranges::any_of(diagnostics.problems(),
+                             [&](const Problem& one) { return one.message.find(message) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("a table says by its bandwidths which operation it is of, and which it is not") {
+  Diagnostics diagnostics;
+  // 1.75 on any ranks: 2 (n - 1) / n alone is above 1.
+  const CalibrationData data = data_of("375.81", "", diagnostics);
+  CHECK(data.benchmarks.front().operation.name == "all_reduce");
+  CHECK(data.benchmarks.front().shape.ranks == 8);
+  CHECK(has_message(diagnostics, "by its bandwidths it is all_reduce"));
+  CHECK_THROWS_AS(data_of("375.81", "all_gather", diagnostics), InputError);
+  CHECK_THROWS_AS(data_of("375.81", "broadcast", diagnostics), InputError);
+  CHECK_THROWS_AS(data_of("187.91", "all_reduce", diagnostics), InputError);
+  CHECK_THROWS_AS(data_of("187.91", "", diagnostics), InputError);  // all_gather, all_to_all, reduce_scatter, ...
+  CHECK(data_of("187.91", "reduce_scatter", diagnostics).benchmarks.front().shape.ranks == 8);
+}
+
+TEST_CASE("a table of one node that does not say its launch is of one process, a table of several of MPI") {
+  Diagnostics one_node, two_nodes;
+  CHECK(data_of("375.81", "all_reduce", one_node).benchmarks.front().options.launch == LaunchMode::kSingleProcess);
+  CHECK(has_message(one_node, "taken as one process for all GPUs of the node"));
+  CHECK(data_of("402.65", "all_reduce", two_nodes).benchmarks.front().options.launch == LaunchMode::kMpi);
+  CHECK(has_message(two_nodes, "taken as a process for each GPU"));
+}
+
 TEST_CASE("a table says by its bandwidths how many ranks it is of") {
   // 2^30 B in 5000 us: 214.75 GB/s; of 16 ranks 2 * 15 / 16 = 1.875 times as much, 402.65.
   const std::string path =

@@ -407,6 +407,13 @@ void find_idle_defaults(Section& workload, const TrainingSpec& training) {
     workload.idle("software.sequence", "the job has no tensor parallelism", "leave it out", IdleWarning::kOwnFile);
 }
 
+// Tells whether somebody said which software it is; changes of a key of the default do not.
+bool names_software(const Section& section) {
+  const ConfigValue* software = section.value("software");
+  if (software == nullptr || software->kind != ConfigValue::Kind::kMap) return software != nullptr;
+  return !software->over_default && (software->find("name") != nullptr || software->find("like") != nullptr);
+}
+
 }  // namespace
 
 std::string_view default_software(const ModelSpec& model, Architecture architecture) {
@@ -447,6 +454,7 @@ TrainingSpec read_training(Section& section, const TrainingMachine& machine) {
   section.required_section(
       "model", "model to train. Example: `model: gpt3-175b`", [&](Section& s) { training.model = read_model(s); },
       "models");
+  training.takes_default_software = !names_software(section);
   section.section_or(
       "software", default_software(training.model, architecture),
       "training framework and its generation; a map without `name` changes keys of the default. Example: `software: "

@@ -216,7 +216,8 @@ struct TrainingSpec {
     bool sequence = false;
 
     bool operator==(const BySoftware&) const = default;
-  } is_by_software;  // where nobody gave it, and it is not off
+  } is_by_software;                     // where nobody gave it, and it is not off
+  bool takes_default_software = false;  // nobody named one: that of the devices' architecture
   ScheduleKind schedule = ScheduleKind::kOneForwardOneBackward;
   std::int64_t virtual_stages = 1;
   std::int64_t schedule_group = 0;            // interleaved: micro-batches in a row of one chunk; 0: as many as stages
