@@ -106,6 +106,20 @@ TEST_CASE("an editor chooses anew, and keeps what is given") {
   CHECK(editor.with(micro)->micro_batch == 2);
 }
 
+TEST_CASE("an editor resolves anew what follows from other keys, and leaves alone what was written") {
+  const std::vector<std::string> tensor = {"parallel.tensor=2"}, software = {"software=megatron-2022"};
+  const auto with = [](const std::string& rest, const std::vector<std::string>& settings) {
+    const Experiment experiment = read_plain(kPlainJob + "  batch: {global: 64, micro: 1}\n" + rest);
+    const std::optional<workload::TrainingSpec> job = JobEditor(experiment, 0).with(settings);
+    REQUIRE(job);
+    return fmt::format("{} {}", job->parallel.zero, job->parallel.sequence);
+  };
+  CHECK(with("", tensor) == "1 true");  // megatron-2024
+  CHECK(with("  parallel: {zero: 0, sequence: false}\n", tensor) == "0 false");
+  CHECK(with("  parallel: {tensor: 2}\n", software) == "0 false");
+  CHECK(with("  parallel: {tensor: 2, zero: 1, sequence: true}\n", software) == "1 true");
+}
+
 TEST_CASE("accumulation takes the place of a size of the batch") {
   const std::string all = kPlainJob + "  parallel: {data: 8}\n  batch: ";
   CHECK(training_of(all + "{accumulation: 4, micro: 2}\n").global_batch == 64);  // 4 * 8 * 2
