@@ -494,6 +494,12 @@ def check_output_trouble(program, checks, folder):
     reader = subprocess.run(["/bin/sh", "-c", "\"$0\" list keys | head -1", program.path], capture_output=True,
                             text=True, timeout=20)
     checks.check(reader.stdout == "# Configuration\n" and not reader.stderr, "a reader may stop early", reader.stderr)
+    write_files(folder, {"small.yaml": SMALL_JOB})
+    files = ["early.json", "early.html", "early.svg", "result.json"]
+    command = "\"$0\" run small.yaml --timeline early.json --html early.html --schedule-svg early.svg --json result.json | true"
+    subprocess.run(["/bin/sh", "-c", command, program.path], cwd=folder, capture_output=True, timeout=20)
+    absent = [name for name in files if not (Path(folder) / name).exists()]
+    checks.check(not absent, "all files of a run are there where nobody reads its text", ", ".join(absent))
 
 
 def check_names(program, checks, folder):
