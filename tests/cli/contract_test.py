@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape as xml_escape
 
 from error_row import JOB, make_traces, small_trace
-from orrery_program import SOURCE, run_parts, scratch_folder, unbroken, write_files
+from orrery_program import SMALL_JOB, SOURCE, run_parts, scratch_folder, unbroken, write_files
 
 REPLAY = str(SOURCE / "configs" / "studies" / "replay-a100.yaml")
 RESULT = ["schema", "version", "experiment", "provenance", "iteration_time_s", "ranks", "cluster_devices", "rank_classes",

@@ -72,6 +72,19 @@ TEST_CASE("replicas fill the devices where nobody says how many there are") {
   CHECK(training_of(jobs).parallel.data() == 1);  // each of several jobs
 }
 
+TEST_CASE("replicas that follow from a wrong degree are no error of their own, and say nothing of the right ones") {
+  const std::string model =
+      "cluster: dgx-h100\nnodes: 8\nworkload: {model: {hidden: 256, layers: 2, heads: 8, vocab: 512, sequence: 64, "
+      "experts: 256, experts_per_token: 2, expert_hidden: 256}, gbs: 512, parallel: ";
+  const std::string expert = problem_of(model + "{expert: 3}}\n");
+  CHECK(expert.find("256 experts do not divide among 3 expert-parallel ranks") != std::string::npos);
+  CHECK(expert.find("workload.parallel.expert: one of 1, 2, 4, 8, 16, 32, 64") != std::string::npos);
+  CHECK(expert.find("replicas") == std::string::npos);  // 63 of them
+  CHECK(problem_of(model + "{tensor: 3}}\n").find("replicas") == std::string::npos);
+  // Nothing else is wrong.
+  CHECK(problem_of(model + "{context: 1}, micro: 3}\n").find("does not divide into 64 replicas") != std::string::npos);
+}
+
 TEST_CASE("the micro-batch is the largest that divides the batch of a replica and fits") {
   // 64 sequences of 8 replicas: all 8 at once.
   CHECK(training_of(kPlainJob + "  batch: {global: 64}\n").micro_batch == 8);
