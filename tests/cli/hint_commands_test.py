@@ -62,7 +62,8 @@ def commands_in(said):
     hints = re.findall(r"^ +hint: (.*)$", said, re.M)
     found = [command for hint in hints for command in QUOTED.findall(hint)]
     found += [bare_command(text) for hint in hints for text in BARE.findall(QUOTED.sub("", hint))]
-    return [command for command in found if len(command.split()) > (3 if command.split()[1] in GROUPS else 2)]
+    # One that ends with a bare option names a kind of file, which it writes.
+    return [command for command in found if len(command.split()) > (3 if command.split()[1] in GROUPS else 2) and not re.search(r" -\S+$", command)]
 
 
 def filled(command):
@@ -77,7 +78,8 @@ def filled(command):
 
 
 def run_hint(program, command, folder):
-    fillings = {"profile.json": broken_imports.PROFILE, "large.yaml": LARGE, "train.sh": broken_configs.LAUNCH, "filled.yaml": SWEEP}
+    fillings = {"profile.json": broken_imports.PROFILE, "large.yaml": LARGE, "train.sh": broken_configs.LAUNCH, "filled.yaml": SWEEP,
+                "result.json": LARGE}
     write_files(folder, {name: content for name, content in fillings.items() if not (Path(folder) / name).exists()})
     line = re.sub(r"^orrery ", shlex.quote(str(program.path)) + " ", filled(command))
     return subprocess.run(["/bin/sh", "-c", line], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL,
