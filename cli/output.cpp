@@ -293,14 +293,23 @@ void write_answer(const std::string& folder, const Answer& answer, const std::st
 }  // namespace
 
 void Outputs::give(const Answer& answer) const {
-  if (!json.empty()) write_json(json, answer.document);
+  if (!json.empty() && json != "-") write_json(json, answer.document);
   const bool is_text = report::table_format() == report::TableFormat::kText;
   const std::string text = is_text ? report::sentences_on_screen(answer.text) + answer.as_it_is
                                    : report::in_table_format(answer.text + answer.as_it_is);
   warn_without_table(text);
   if (!out.empty()) write_answer(out, answer, text);
-  if (json != "-") print_answer(text, is_text);
-  if (wants_page() && answer.page) write_file(html, report::page_text(answer.page->title, answer.page->data));
+  std::optional<InputError> unwritten;  // told behind the answer, which took long
+  try {
+    if (wants_page() && answer.page) write_file(html, report::page_text(answer.page->title, answer.page->data));
+  } catch (const InputError& error) {
+    unwritten = error;
+  }
+  if (json == "-")
+    write_json(json, answer.document);
+  else
+    print_answer(text, is_text);
+  if (unwritten) throw InputError(*unwritten);
 }
 
 void refuse_table_format(std::string_view what) {

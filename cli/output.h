@@ -130,7 +130,7 @@ struct Outputs {
   // Before the work: InputError if it is plain already that something cannot be written, or would be written over what
   // is read (core/files/input_files.h). Makes the folder, which will hold `files` and the answer.
   void check(std::span<const std::string> files = {}, FolderUse use = FolderUse::kAlone) const;
-  // Writes and prints the answer.
+  // Writes the answer to files, then prints it: whoever reads what is printed may stop reading.
   void give(const Answer& answer) const;
 };
 

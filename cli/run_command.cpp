@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -242,6 +243,18 @@ Answer answer_of(const experiment::Run& run, const experiment::RunRequest& reque
   return answer;
 }
 
+// Files that are no part of the answer come first: whoever reads its text may stop reading.
+void give(const Answer& answer, const Outputs& outputs, const std::function<void()>& write_files) {
+  std::optional<InputError> unwritten;  // told behind the answer, which took long
+  try {
+    write_files();
+  } catch (const InputError& error) {
+    unwritten = error;
+  }
+  Outputs{outputs.json, {}, outputs.html}.give(answer);
+  if (unwritten) throw InputError(*unwritten);
+}
+
 void run(RunOptions& options, Session& session) {
   const std::optional<experiment::RecordedRun> recorded =
       experiment::load_recorded_run(options.experiment, session.files);
@@ -297,9 +310,10 @@ void run(RunOptions& options, Session& session) {
     answer.text = printed_figures(comma_separated(options.figures), options.csv, answer.document, run.result);
   if (!options.sources.empty()) answer.text = sources_of(options.sources, run.result, session.files);
   if (outputs.wants_page()) answer.page = page_of_run(options, run);
-  Outputs{outputs.json, {}, outputs.html}.give(answer);
-  if (!options.timeline.empty()) write_timeline(options, run, timeline_ranks);
-  if (!options.schedule_svg.empty()) write_schedule(options, run, schedule_look);
+  give(answer, outputs, [&] {
+    if (!options.timeline.empty()) write_timeline(options, run, timeline_ranks);
+    if (!options.schedule_svg.empty()) write_schedule(options, run, schedule_look);
+  });
 }
 
 void add_timeline(CLI::App& command, RunOptions& options) {

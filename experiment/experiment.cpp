@@ -388,7 +388,9 @@ Experiment load_experiment(const std::string& file, const std::vector<std::strin
   if (root.find("cluster") == nullptr && is_profile_file(file))
     throw InputError({file}, "a profile does not say on which cluster to replay it",
                      "--set cluster=NAME, one of `orrery list clusters`, and --nodes N");
-  return read_experiment(name, std::move(root), files, diagnostics);
+  Experiment experiment = read_experiment(name, std::move(root), files, diagnostics);
+  experiment.settings = settings;
+  return experiment;
 }
 
 Experiment read_experiment(const std::string& file, ConfigValue root, const ConfigFiles& files,

@@ -54,6 +54,7 @@ struct Experiment {
   std::vector<IdleKey> idle_keys{};    // that change nothing here, and why
   const ConfigFiles* files = nullptr;  // that its names were looked up in, and that outlive it
   JobCache* made_jobs = nullptr;       // shared with other experiments, and outlives it; null: none are
+  std::optional<std::vector<std::string>> settings{};  // that changed `file`; nothing where it is more than these
 
   const system::DeviceSpec& device_of(DeviceId device) const { return devices[fabric.type_of(device)]; }
   MachineKind machine_kind() const { return common_machine(machine_kinds); }

@@ -172,6 +172,16 @@ ConfigValue replay_of(const std::string& profile) {
   return root;
 }
 
+// Options of an import for what a table of layers leaves to them.
+std::string numbers_to_give(std::string_view layers) {
+  const std::string_view header = layers.substr(0, layers.find('\n'));
+  const auto has = [&](std::string_view word) { return header.find(word) != std::string_view::npos; };
+  std::string options = has("all_gpus") ? "" : " --ranks N";
+  const bool has_model_groups = has("HYBRID") && !has("HYBRID_DLRM") && !has("HYBRID_CUSTOMIZED");
+  if (has_model_groups && !has("model_parallel_NPU_group")) options += " --model-parallel N";
+  return options;
+}
+
 }  // namespace
 
 ConfigValue load_configuration(const std::string& file, const ConfigFiles& files, Diagnostics& diagnostics) {
@@ -179,7 +189,8 @@ ConfigValue load_configuration(const std::string& file, const ConfigFiles& files
   if (std::optional<RecordedRun> recorded = load_recorded_run(file, files)) return std::move(recorded->experiment);
   if (workload::is_layers_text(files.beginning(file)))
     throw InputError({file}, "is a table of layers of ASTRA-sim 1.0 or SimAI, not an experiment",
-                     fmt::format("turn it into traces: orrery workload import {} --out DIR", shown_shell_word(file)));
+                     fmt::format("turn it into traces: orrery workload import {}{} --out DIR", shown_shell_word(file),
+                                 numbers_to_give(files.beginning(file))));
   ConfigValue root = files.load(file, {}, diagnostics);
   if (is_document(root) && root.find("schema")->value.scalar.starts_with("orrery.result/"))
     throw InputError({file},

@@ -21,6 +21,7 @@
 #include "core/files/input_files.h"
 #include "core/files/json.h"
 #include "core/files/read_file.h"
+#include "core/files/shell_word.h"
 #include "core/files/xml.h"
 #include "experiment/recorded_run.h"
 #include "experiment/sections.h"
@@ -245,7 +246,8 @@ void add_xml(const std::string& file, const std::string& text, const std::string
 void check_parts(const ImportOptions& options, const ImportedParts& parts) {
   if (parts.nodes.empty())
     throw InputError({parts.graphs_file}, "graphs are what NCCL decided, and say nothing of what joins the GPUs",
-                     "give the topology, too: orrery cluster import system.xml graphs.xml");
+                     fmt::format("give the topology, too: orrery cluster import TOPOLOGY.xml {}",
+                                 shown_shell_word(parts.graphs_file)));
   const network::ImportedNode& first = parts.nodes.front();
   for (const network::ImportedNode& node : parts.nodes)
     if (!network::is_alike(first, node) && node.devices == first.devices && (!first.fabric || !node.fabric))

@@ -77,6 +77,7 @@ ConfigValue* take_default(ConfigValue& root, std::span<const std::string> parts,
       place->entries.push_back({part, where, is_whole ? *below : ConfigValue{below->kind, where, {}, {}, {}}});
       own = &place->entries.back().value;
     }
+    if (ConfigEntry* entry = place->find(part)) entry->defaulted.clear();  // also one that came with a whole file
     place = own;
     known = below;
   }

@@ -47,6 +47,9 @@ struct ConfigEntry {
   std::string defaulted = {};  // no file has the key: what the value follows from, such as "default"
 };
 
+// Takes out all that no file has and nobody has set, at any depth: readers fill it in anew, by what is there then.
+void drop_defaults(ConfigValue& value);
+
 // "a text", "a list", ...: for messages.
 std::string_view kind_name(ConfigValue::Kind kind);
 

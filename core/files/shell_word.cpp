@@ -29,7 +29,9 @@ std::string shell_word(std::string_view text) {
 
 std::string shown_shell_word(std::string_view text, std::string_view instead) {
   constexpr std::size_t kMost = 500;
-  return text.size() <= kMost && printable(text, kMost) == text ? shell_word(text) : std::string(instead);
+  constexpr std::string_view kReadBefore = "/dev/stdin";
+  return text != kReadBefore && text.size() <= kMost && printable(text, kMost) == text ? shell_word(text)
+                                                                                       : std::string(instead);
 }
 
 }  // namespace orrery

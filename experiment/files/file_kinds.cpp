@@ -114,9 +114,9 @@ void refuse_other_than_sweeps(const std::string& file, const ConfigFiles& files)
   }
   if (root.find("vary") == nullptr && root.find("experiment") == nullptr && is_experiment(root))
     throw InputError({file}, "this is an experiment, not a sweep",
-                     fmt::format("orrery run {0} simulates it; a sweep says `experiment: {0}` and which keys `vary`: "
+                     fmt::format("orrery run {} simulates it; a sweep says `experiment: {}` and which keys `vary`: "
                                  "docs/sweeps.md",
-                                 printable(file)));
+                                 shown_shell_word(file), printable(file)));
 }
 
 void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
@@ -134,22 +134,22 @@ void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
   if (kind != FileKind::kOther) {
     const TableKind& table = *table_kind(root);
     throw InputError({file}, fmt::format("this is a table of {}, not an experiment", table.holds),
-                     fmt::format("orrery check reads it; orrery validate {} scores the tables of configs/validation/{}",
-                                 table.section, table.section));
+                     fmt::format("orrery check {0} reads it; orrery validate {1} scores the tables of "
+                                 "configs/validation/{1}",
+                                 shown_shell_word(file), table.section));
   }
   if (const std::string_view part = part_kind(root); !part.empty() && !is_document(root))
     throw InputError(
         {file}, fmt::format("this is a {}, not an experiment", part),
         fmt::format("an experiment has a cluster and a workload, and names such files in their keys; orrery "
                     "check {} reads it",
-                    printable(file)));
+                    shown_shell_word(file)));
   const std::optional<std::string> prefix = workload::prefix_of_trace(file);
   if (prefix && workload::is_file(file))
-    throw InputError(
-        {file}, "this is a Chakra trace of one rank, not an experiment",
-        fmt::format("write an experiment with workload: {{chakra: {{prefix: {0}}}}}, or see what is in the "
-                    "traces with `orrery workload inspect {0}`",
-                    printable(*prefix)));
+    throw InputError({file}, "this is a Chakra trace of one rank, not an experiment",
+                     fmt::format("write an experiment with workload: {{chakra: {{prefix: {}}}}}, or see what is in the "
+                                 "traces with `orrery workload inspect {}`",
+                                 printable(*prefix), shown_shell_word(*prefix, "PREFIX")));
 }
 
 }  // namespace orrery::experiment

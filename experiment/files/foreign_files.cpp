@@ -31,6 +31,7 @@ struct Beginning {
   bool has(std::string_view part) const { return text.find(part) != std::string_view::npos; }
   std::string_view first_line() const { return text.substr(0, text.find('\n')); }
   bool may_be_configuration() const {
+    if (file.ends_with(".toml")) return false;  // a section is no list
     return file.ends_with(".yaml") || file.ends_with(".yml") || text.starts_with('{') || text.starts_with('[');
   }
 };
@@ -55,7 +56,7 @@ constexpr std::array<Magic, 10> kMagics = {{
     {"PK\x03\x04", "a zip archive", "unpack it, and name a file in it"},
     {"SQLite format 3", "a SQLite database",
      "`orrery sweep --out` writes points.sqlite, with result.json beside it; of profilers, the JSON of PyTorch's is "
-     "read: orrery run PROFILE.json"},
+     "read: orrery run PROFILE.json --set cluster=NAME"},
     {"\x93NUMPY", "a NumPy array", kPlainText},
     {"PAR1", "a Parquet table", kPlainText},
     {"\x28\xb5\x2f\xfd", "compressed by zstd", "unpack it: unzstd {0}"},
@@ -70,6 +71,9 @@ bool is_collective_log(const Beginning& file) {
   return !file.may_be_configuration() &&
          (file.has("busbw") || file.has("algbw") || file.has("# nThread") || file.has("# Using devices"));
 }
+
+// That says by itself which operation was timed.
+bool is_named_log(const Beginning& file) { return is_collective_log(file) && file.has("_perf"); }
 
 // Heading of a table of values separated by commas.
 bool is_table(const Beginning& file) {
@@ -129,9 +133,8 @@ bool is_topology_matrix(const Beginning& file) {
          file.has(" X ");
 }
 
-bool is_nccl_topology(const Beginning& file) {
-  return file.text.starts_with("<system") || file.text.starts_with("<graphs");
-}
+bool is_nccl_topology(const Beginning& file) { return file.text.starts_with("<system"); }
+bool are_nccl_graphs(const Beginning& file) { return file.text.starts_with("<graphs"); }
 bool is_algorithm(const Beginning& file) { return file.text.starts_with("<algo"); }
 bool is_xml(const Beginning& file) { return file.text.starts_with('<'); }
 bool is_rocm(const Beginning& file) { return !file.may_be_configuration() && network::is_rocm_topology(file.text); }
@@ -146,37 +149,43 @@ struct TextKind {
 };
 
 // The first that fits is it.
-constexpr std::array<TextKind, 19> kTexts = {{
-    {is_collective_log, "a log of nccl-tests",
+constexpr std::array<TextKind, 21> kTexts = {{
+    {is_markdown, "a text for people", kPlainText},
+    {is_named_log, "a log of nccl-tests",
      "orrery calibrate {0} --cluster NAME fits a cluster to it; orrery collective predicts the same sizes"},
+    {is_collective_log, "a log of nccl-tests",
+     "orrery calibrate {0} --cluster NAME --op OPERATION fits a cluster to it; orrery collective predicts the same "
+     "sizes"},
     {is_aicb_log, "AICB's log of a run", "give the text workload that AICB writes for SimAI"},
     {is_goal, "a GOAL schedule", "name it in an experiment, workload: {{goal: {0}}}"},
     {is_rank_table, "a table of `orrery run --out`", "result.json beside it can be run again: orrery run result.json"},
     {is_points_table, "a table of a sweep's points",
      "the sweep that wrote it makes it anew: orrery sweep SWEEP.yaml --out DIR"},
     {is_collective_table, "a table of measured collectives",
-     "orrery calibrate {0} --cluster NAME --op all_reduce fits a cluster to it"},
+     "orrery calibrate {0} --cluster NAME --op OPERATION fits a cluster to it"},
     {is_kernel_table, "a table of measured times",
      "orrery calibrate {0} --cluster NAME fits a device to timed kernels"},
     {is_python, "a Python program",
      "of Megatron-LM, Megatron-Bridge, torchtitan, DeepSpeed and FSDP the launch script or the "
-     "configuration is read: orrery workload import FILE"},
+     "configuration is read: orrery workload import FILE --cluster NAME --nodes N --out job.yaml"},
     {is_launch_script, "a launch script, or a launcher's configuration",
-     "write it as an experiment: orrery workload import {0} > job.yaml"},
-    {is_deepspeed, "a configuration of DeepSpeed", "write it as an experiment: orrery workload import {0} > job.yaml"},
+     "write it as an experiment: orrery workload import {0} --cluster NAME --nodes N --out job.yaml"},
+    {is_deepspeed, "a configuration of DeepSpeed",
+     "write it as an experiment: orrery workload import {0} --model NAME --cluster NAME --nodes N --out job.yaml"},
     {is_hugging_face_model, "a model as Hugging Face has it",
      "name it in an experiment, workload: {{model: {0}}}; orrery model show {0} shows it"},
     {is_topology_matrix, "the output of `nvidia-smi topo -m`",
      "name it in a cluster, node: {{topology_matrix: {0}}}; orrery calibrate takes it, too"},
     {is_nccl_topology, "a topology as NCCL dumps it",
      "write it as a cluster: orrery cluster import {0} > cluster.yaml"},
-    {is_algorithm, "an algorithm of MSCCL", "orrery collective --algorithm {0} times it"},
+    {are_nccl_graphs, "graphs as NCCL dumps them",
+     "write them as a cluster, with the topology: orrery cluster import TOPOLOGY.xml {0} > cluster.yaml"},
+    {is_algorithm, "an algorithm of MSCCL", "orrery collective --cluster NAME --op OPERATION --algorithm {0} times it"},
     {is_xml, "an XML document", kPlainText},
     {is_rocm, "the output of rocm-smi",
      "write it as a cluster: orrery cluster import {0} --device mi300x > cluster.yaml"},
     {is_simai, "a topology of SimAI", "write it as a cluster: orrery cluster import {0} --device NAME > cluster.yaml"},
     {is_fabric_scan, "the output of ibnetdiscover", "no command reads it: docs/my-cluster.md describes a fabric"},
-    {is_markdown, "a text for people", kPlainText},
 }};
 
 // Comma-separated values of which nothing else is known come last.
@@ -186,11 +195,15 @@ ForeignFile filled(std::string_view what, std::string_view hint, const std::stri
   return {std::string(what), fmt::format(fmt::runtime(hint), shown_shell_word(file))};
 }
 
+// POSIX: the header of the first member.
+bool is_tar(std::string_view bytes) { return bytes.size() > 262 && bytes.substr(257, 5) == "ustar"; }
+
 std::optional<ForeignFile> packed_file(const std::string& file, std::string_view bytes) {
   constexpr std::size_t kWhole = 4u << 20;
   const std::string packed = beginning_of_file(file, kWhole + 1);
   if (packed.size() > kWhole) return std::nullopt;  // no text is that large; a profile is
   const std::string text = workload::inflate_gzip(file, packed);
+  if (is_tar(text)) return filled("a packed archive", "unpack it, and name a file in it: tar -xzf {0}", file);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool is_json = first != std::string::npos && (text[first] == '{' || text[first] == '[');
   if (bytes.empty() || is_json || !file.ends_with(".gz")) return std::nullopt;
@@ -204,6 +217,7 @@ std::optional<ForeignFile> foreign_file(const std::string& file) {
   const std::string bytes = beginning_of_file(file, kBeginning);
   const auto magic = std::ranges::find_if(kMagics, [&](const Magic& one) { return bytes.starts_with(one.bytes); });
   if (magic != kMagics.end()) return filled(magic->what, magic->hint, file);
+  if (is_tar(bytes)) return filled("an archive", "unpack it, and name a file in it: tar -xf {0}", file);
   if (workload::is_gzip(bytes)) return packed_file(file, bytes);
   std::string_view text = bytes;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);

@@ -13,6 +13,7 @@ JobEditor::JobEditor(const Experiment& experiment, std::size_t number) : experim
   jobs_.kind = ConfigValue::Kind::kMap;
   for (const char* key : {"workload", "jobs"})
     if (const ConfigEntry* entry = experiment.resolved.find(key)) jobs_.entries.push_back(*entry);
+  drop_defaults(jobs_);  // some follow from what is edited
   path_ = jobs_.find("jobs") == nullptr ? "workload" : fmt::format("jobs.{}.workload", number);
   Diagnostics ignored;
   ConfigContext context(*experiment.files, ignored);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A training job of an experiment read again with some of its keys changed, on the same cluster.
+// A training job of an experiment read again with some of its keys changed, on the same cluster: as `--set` changes
+// them, with the defaults that follow from the others.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ class JobEditor {
 
  private:
   const Experiment& experiment_;
-  ConfigValue jobs_;        // `workload` or `jobs` of the experiment, in a map
+  ConfigValue jobs_;        // `workload` or `jobs` of the experiment as they were given, in a map
   std::string path_;        // of the job's workload in it
   std::size_t number_ = 0;  // of the job
   JobMachine machine_;

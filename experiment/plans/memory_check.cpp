@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "core/config/quantity_text.h"
+#include "core/config/tree.h"
+#include "core/files/shell_word.h"
 #include "core/whole_memory.h"
 #include "experiment/job.h"
 #include "experiment/plans/bound.h"
@@ -29,6 +31,10 @@ Bytes largest(const std::vector<workload::MemoryNeed>& needs) {
   return most;
 }
 
+Bytes largest_in_use(const std::vector<workload::MemoryNeed>& needs) {
+  return std::ranges::max(needs, {}, &workload::MemoryNeed::in_use).in_use();
+}
+
 Bytes largest_on_host(const std::vector<workload::MemoryNeed>& needs) {
   return std::ranges::max(needs, {}, &workload::MemoryNeed::host).host;
 }
@@ -39,7 +45,21 @@ struct Remedy {
   Duration time{};  // of an iteration, about; zero where nothing is known
 };
 
-// Search for edits, one lever or two at a time, with which a job fits.
+// The command that looks for other plans of what was asked for; empty where there is nothing to type again.
+std::string search_command(const Experiment& experiment) {
+  if (!experiment.settings || experiment.file == kStandardInput) return {};
+  std::string command = "orrery search " + shown_shell_word(experiment.file);
+  for (const std::string& setting : *experiment.settings) {
+    const std::string_view nodes = "nodes=";
+    if (path_of_setting(setting) == "fold") continue;  // changes no plan
+    command += setting.starts_with(nodes) ? " --nodes " + shown_shell_word(setting.substr(nodes.size()), "N")
+                                          : " --set " + shown_shell_word(setting, "KEY=VALUE");
+  }
+  return command;
+}
+
+// Search for edits, one lever or two at a time, with which a job fits; for those with which it may still run out, as
+// the warning has it, only where no others are left.
 class Advice {
  public:
   Advice(const Experiment& experiment, std::size_t job, Bytes capacity)
@@ -49,23 +69,23 @@ class Advice {
     const workload::TrainingSpec& training = *experiment.jobs[job].workload.training;
     for (const Lever& lever : memory_levers()) edits_.push_back(lever.edits({training, widest}));
     if (experiment.jobs.size() > 1) return;
-    const bool is_point =
-        experiment.files != nullptr && experiment.files->peek(experiment.file).find("vary") != nullptr;
-    if (!is_point)  // of a sweep, which is no experiment that a search takes
-      others_ = fmt::format("; `orrery search {}` looks for a plan with other degrees of parallelism",
-                            printable(experiment.file, 200));
+    if (const std::string command = search_command(experiment); !command.empty())
+      others_ = fmt::format("; `{}` looks for a plan with other degrees of parallelism", command);
     if (training.parallel.ranks() <= fabric.device_count()) bounds_.emplace(experiment);
   }
 
   std::string text() && {
     const std::string allow = "--allow-oom simulates it all the same" + others_;
-    for (std::size_t lever = 0; lever < edits_.size(); ++lever)
-      if (auto remedy = first_of(lever, lever)) remedies_.push_back(std::move(*remedy));
-    if (!remedies_.empty()) return fmt::format("would fit with {}; {}", fmt::join(cheapest(kShown), ", or "), allow);
-    for (std::size_t one = 0; one < edits_.size(); ++one)
-      for (std::size_t other = one + 1; other < edits_.size(); ++other)
-        if (auto remedy = first_of(one, other)) remedies_.push_back(std::move(*remedy));
-    if (!remedies_.empty()) return fmt::format("would fit with {}; {}", fmt::join(cheapest(1), ""), allow);
+    for (const bool may_run_out : {false, true}) {
+      may_run_out_ = may_run_out;
+      for (std::size_t lever = 0; lever < edits_.size(); ++lever)
+        if (auto remedy = first_of(lever, lever)) remedies_.push_back(std::move(*remedy));
+      if (!remedies_.empty()) return fmt::format("would fit with {}; {}", fmt::join(cheapest(kShown), ", or "), allow);
+      for (std::size_t one = 0; one < edits_.size(); ++one)
+        for (std::size_t other = one + 1; other < edits_.size(); ++other)
+          if (auto remedy = first_of(one, other)) remedies_.push_back(std::move(*remedy));
+      if (!remedies_.empty()) return fmt::format("would fit with {}; {}", fmt::join(cheapest(1), ""), allow);
+    }
     std::vector<std::string_view> tried;
     for (std::size_t lever = 0; lever < edits_.size(); ++lever)
       if (!edits_[lever].empty()) tried.push_back(memory_levers()[lever].name);
@@ -107,7 +127,9 @@ class Advice {
     const Bytes need = largest(needs);
     if (need > capacity_ || largest_on_host(needs) > training->offload.host.capacity.value_or(Bytes::max()))
       return std::nullopt;
-    return Remedy{fmt::format("{} ({})", text_of(edit), rounded(need)), time_of(*training)};
+    if (!may_run_out_ && largest_in_use(needs) > whole_memory(capacity_)) return std::nullopt;
+    return Remedy{fmt::format("{} ({}{})", text_of(edit), rounded(need), may_run_out_ ? ", may run out" : ""),
+                  time_of(*training)};
   }
 
   Duration time_of(const workload::TrainingSpec& training) {
@@ -132,6 +154,7 @@ class Advice {
   std::string others_;                         // where a search finds what two levers do not; of one job
   std::vector<std::vector<LeverEdit>> edits_;  // by lever
   std::optional<PlanBounds> bounds_;
+  bool may_run_out_ = false;  // edits are asked for with which it may
   std::vector<Remedy> remedies_;
 };
 
@@ -247,7 +270,7 @@ bool check_job(const Experiment& experiment, const CheckedJob& job, bool allowed
   const std::vector<workload::MemoryNeed> needs = workload::memory_needs(training);
   const bool hosts_fit = check_hosts(experiment, job, needs, allowed, diagnostics);
   const Bytes least = std::ranges::min(experiment.devices, {}, &system::DeviceSpec::memory_capacity).memory_capacity;
-  if (std::ranges::max(needs, {}, &workload::MemoryNeed::in_use).in_use() <= least) return hosts_fit;
+  if (largest_in_use(needs) <= least) return hosts_fit;
   const std::vector<Fit> fits = fits_of(experiment, training, job.placement);
   const auto excess = [&](const Fit& fit) { return fit.excess(needs, experiment); };
   const Fit& worst = *std::ranges::max_element(fits, {}, excess);

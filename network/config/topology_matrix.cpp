@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/files/shell_word.h"
 #include "network/fabric/routed_graph.h"
 
 namespace orrery::network {
@@ -98,8 +99,9 @@ class Parser {
       if (!lines_.empty() && lines_.front().words.front().starts_with("<"))
         diagnostics_.error(
             {file_, lines_.front().number, 1}, "this is XML, as NCCL_TOPO_DUMP_FILE writes it, and no topology matrix",
-            "make a cluster of it: orrery cluster import system.xml > cluster.yaml; or give it the output "
-            "of `nvidia-smi topo -m`");
+            fmt::format("make a cluster of it: orrery cluster import {} > cluster.yaml; or give it the output of "
+                        "`nvidia-smi topo -m`",
+                        shown_shell_word(file_)));
       else
         error(1, "no heading of a topology matrix, which starts with GPU0");
       return {};

@@ -69,7 +69,7 @@ NODES = [
     machine("Another document than a topology", {"x.xml": "<algo/>\n"},
             "x.xml:1: error: the document is a <algo>, and no <system> or <graphs>"),
     machine("Graphs of NCCL without its topology", {"graphs.xml": graphs()}, "graphs.xml: error: graphs are what NCCL decided",
-            "orrery cluster import system.xml graphs.xml"),
+            "orrery cluster import TOPOLOGY.xml graphs.xml"),
     machine("Graphs of NCCL with channels missing", {"system.xml": dump(), "graphs.xml": graphs(channels=2)},
             'graphs.xml:2: error: nchannels="2" and 1 <channel>'),
     machine("Graphs of NCCL of an unknown algorithm", {"system.xml": dump(), "graphs.xml": graphs(number=8)},

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape as xml_escape
 
 from error_row import JOB, make_traces, small_trace
-from orrery_program import SOURCE, run_parts, scratch_folder, unbroken, write_files
+from orrery_program import SMALL_JOB, SOURCE, run_parts, scratch_folder, unbroken, write_files
 
 REPLAY = str(SOURCE / "configs" / "studies" / "replay-a100.yaml")
 RESULT = ["schema", "version", "experiment", "provenance", "iteration_time_s", "ranks", "cluster_devices", "rank_classes",
@@ -494,6 +494,12 @@ def check_output_trouble(program, checks, folder):
     reader = subprocess.run(["/bin/sh", "-c", "\"$0\" list keys | head -1", program.path], capture_output=True,
                             text=True, timeout=20)
     checks.check(reader.stdout == "# Configuration\n" and not reader.stderr, "a reader may stop early", reader.stderr)
+    write_files(folder, {"small.yaml": SMALL_JOB})
+    files = ["early.json", "early.html", "early.svg", "result.json"]
+    command = "\"$0\" run small.yaml --timeline early.json --html early.html --schedule-svg early.svg --json result.json | true"
+    subprocess.run(["/bin/sh", "-c", command, program.path], cwd=folder, capture_output=True, timeout=20)
+    absent = [name for name in files if not (Path(folder) / name).exists()]
+    checks.check(not absent, "all files of a run are there where nobody reads its text", ", ".join(absent))
 
 
 def check_names(program, checks, folder):

@@ -78,6 +78,24 @@ TEST_CASE("a setting multiplies what is there, step by step") {
   CHECK(after("a: 1", {"*=2"}).find("expected key.path=value") != std::string::npos);
 }
 
+TEST_CASE("a default that is multiplied is no default any more, also in a file that is taken as a whole") {
+  Diagnostics diagnostics;
+  const ConfigFiles files("no-such-folder");
+  ConfigValue root = parse_config("{}", "x.yaml", diagnostics);
+  apply_setting(root, "a.b*=2", files, diagnostics, [&](ConfigValue) {
+    ConfigValue whole = parse_config("a: {b: 10, c: 3}", "whole.yaml", diagnostics);
+    whole.entries.front().defaulted = "default";
+    for (ConfigEntry& entry : whole.entries.front().value.entries) entry.defaulted = "default";
+    return whole;
+  });
+  REQUIRE_FALSE(diagnostics.has_errors());
+  drop_defaults(root);
+  const ConfigValue& a = root.find("a")->value;
+  REQUIRE(a.find("b") != nullptr);
+  CHECK(a.find("b")->value.scalar == "20");
+  CHECK(a.find("c") == nullptr);
+}
+
 TEST_CASE("a default is multiplied where it is known, and a part taken by default comes whole") {
   CHECK(after("a: 1", {"b*=2"}).find("'b' has no value that could be multiplied") != std::string::npos);
   CHECK(after("a: 1", {"b*=2"}, "{a: 1, b: 4 us}") == "a=1;b=8 us;");

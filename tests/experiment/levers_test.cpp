@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
+#include "core/config/quantity_text.h"
 #include "experiment/experiment.h"
 #include "experiment/job.h"
 #include "experiment/plans/job_editor.h"
@@ -45,20 +46,42 @@ std::string hint_of(const Experiment& experiment) {
   return {};
 }
 
-// Settings of "would fit with workload.a: b and workload.c: d (70 GiB); ...".
-std::vector<std::string> first_remedy(const std::string& hint) {
-  const std::string begin = "would fit with ";
-  REQUIRE(hint.starts_with(begin));
-  std::string text = hint.substr(begin.size(), hint.find(" (") - begin.size());
+struct Remedy {
   std::vector<std::string> settings;
+  std::string need;  // "70 GiB"
+  bool may_run_out = false;
+};
+
+// Of "workload.a: b and workload.c: d (70 GiB, may run out)".
+Remedy remedy_of(std::string text) {
+  Remedy remedy;
+  const std::size_t figure = text.find(" (");
+  REQUIRE(figure != std::string::npos);
+  remedy.need = text.substr(figure + 2, text.find_first_of(",)", figure) - figure - 2);
+  remedy.may_run_out = text.find(", may run out)") != std::string::npos;
+  text.resize(figure);
   while (!text.empty()) {
     const std::size_t end = text.find(" and ");
     std::string setting = text.substr(0, end);
     setting.replace(setting.find(": "), 2, "=");
-    settings.push_back(setting);
+    remedy.settings.push_back(setting);
     text = end == std::string::npos ? std::string() : text.substr(end + 5);
   }
-  return settings;
+  return remedy;
+}
+
+// All of "would fit with ..., or ...; --allow-oom ...".
+std::vector<Remedy> remedies_of(const std::string& hint) {
+  const std::string begin = "would fit with ";
+  REQUIRE(hint.starts_with(begin));
+  std::string text = hint.substr(begin.size(), hint.find("; --allow-oom") - begin.size());
+  std::vector<Remedy> remedies;
+  while (!text.empty()) {
+    const std::size_t end = text.find(", or ");
+    remedies.push_back(remedy_of(text.substr(0, end)));
+    text = end == std::string::npos ? std::string() : text.substr(end + 5);
+  }
+  return remedies;
 }
 
 constexpr const char* kJob =
@@ -100,10 +123,45 @@ TEST_CASE("what the hint names fits, alone or as a pair") {
        {std::pair(fmt::format(kJob, "dgx-a100", 1, "gpt3-6.7b", "megatron-2022", "data: 8", 2, ""), 1U),
         std::pair(fmt::format(kJob, "dgx-a100", 16, "gpt3-175b", "megatron-2022", "tensor: 4, data: 32", 1, ""), 2U)}) {
     CAPTURE(text);
-    const std::string hint = hint_of(edited(text));
-    const std::vector<std::string> settings = first_remedy(hint);
+    const std::vector<Remedy> remedies = remedies_of(hint_of(edited(text)));
+    const std::vector<std::string>& settings = remedies.front().settings;
     CHECK(settings.size() >= count);
-    CHECK((hint.find(", or ") == std::string::npos) == (count == 2));  // of pairs one is named
+    if (count == 2) CHECK(remedies.size() == 1);  // of pairs one is named
     CHECK(hint_of(edited(text, settings)).empty());
   }
+}
+
+TEST_CASE("a hint has the memory that comes out with its settings, and says where it may run out") {
+  const std::string plain = "cluster: {}\nnodes: {}\nworkload: {{model: {}, gbs: {}{}}}\n";
+  bool one_fits = false;
+  for (const std::string& text :
+       {fmt::format(fmt::runtime(plain), "dgx-h200", 32, "llama3-70b", 512, ""),
+        fmt::format(fmt::runtime(plain), "dgx-h100", 32, "llama3-70b", 512, ""),
+        fmt::format(fmt::runtime(plain), "dgx-h100", 32, "llama3-70b", 512, ", tp: 4, pp: 2"),
+        fmt::format(fmt::runtime(plain), "dgx-h200", 8, "llama3-70b", 512, ""),
+        fmt::format(fmt::runtime(plain), "mi300x-8", 4, "llama3-70b", 512, ""),
+        fmt::format(fmt::runtime(plain), "l40s-pcie", 4, "llama3-8b", 128, ""),
+        fmt::format(kJob, "dgx-a100", 1, "gpt3-6.7b", "megatron-2022", "data: 8", 2, ""),
+        fmt::format(kJob, "dgx-a100", 16, "gpt3-175b", "megatron-2022", "tensor: 4, data: 32", 1, "")}) {
+    CAPTURE(text);
+    for (const Remedy& remedy : remedies_of(hint_of(edited(text)))) {
+      CAPTURE(remedy.settings);
+      const Experiment experiment = edited(text, remedy.settings);
+      Diagnostics diagnostics;
+      CHECK(check_memory(experiment, false, diagnostics));
+      CHECK(rounded(need_of(*experiment.jobs.front().workload.training)) == remedy.need);
+      CHECK(std::ranges::any_of(diagnostics.problems(), &Problem::tight_memory) == remedy.may_run_out);
+      one_fits = one_fits || !remedy.may_run_out;
+    }
+  }
+  CHECK(one_fits);
+}
+
+TEST_CASE("a change with which memory may run out is offered only where no other is left") {
+  const std::string text = fmt::format(kJob, "dgx-a100", 1, "gpt3-6.7b", "megatron-2022", "data: 8", 2, "");
+  const std::string hint = hint_of(edited(text));
+  CHECK(hint.find("may run out") == std::string::npos);
+  // Whatever is left, libraries take nearly all of the device.
+  const std::string tight = hint_of(edited(text, {"workload.software.footprint.reserve=79.9 GiB"}));
+  for (const Remedy& remedy : remedies_of(tight)) CHECK(remedy.may_run_out);
 }

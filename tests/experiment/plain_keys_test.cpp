@@ -72,6 +72,19 @@ TEST_CASE("replicas fill the devices where nobody says how many there are") {
   CHECK(training_of(jobs).parallel.data() == 1);  // each of several jobs
 }
 
+TEST_CASE("replicas that follow from a wrong degree are no error of their own, and say nothing of the right ones") {
+  const std::string model =
+      "cluster: dgx-h100\nnodes: 8\nworkload: {model: {hidden: 256, layers: 2, heads: 8, vocab: 512, sequence: 64, "
+      "experts: 256, experts_per_token: 2, expert_hidden: 256}, gbs: 512, parallel: ";
+  const std::string expert = problem_of(model + "{expert: 3}}\n");
+  CHECK(expert.find("256 experts do not divide among 3 expert-parallel ranks") != std::string::npos);
+  CHECK(expert.find("workload.parallel.expert: one of 1, 2, 4, 8, 16, 32, 64") != std::string::npos);
+  CHECK(expert.find("replicas") == std::string::npos);  // 63 of them
+  CHECK(problem_of(model + "{tensor: 3}}\n").find("replicas") == std::string::npos);
+  // Nothing else is wrong.
+  CHECK(problem_of(model + "{context: 1}, micro: 3}\n").find("does not divide into 64 replicas") != std::string::npos);
+}
+
 TEST_CASE("the micro-batch is the largest that divides the batch of a replica and fits") {
   // 64 sequences of 8 replicas: all 8 at once.
   CHECK(training_of(kPlainJob + "  batch: {global: 64}\n").micro_batch == 8);
@@ -104,6 +117,20 @@ TEST_CASE("an editor chooses anew, and keeps what is given") {
   CHECK(editor.with(tensor)->parallel.data() == 4);
   CHECK(editor.with(tensor)->micro_batch == 16);  // 64 / 4
   CHECK(editor.with(micro)->micro_batch == 2);
+}
+
+TEST_CASE("an editor resolves anew what follows from other keys, and leaves alone what was written") {
+  const std::vector<std::string> tensor = {"parallel.tensor=2"}, software = {"software=megatron-2022"};
+  const auto with = [](const std::string& rest, const std::vector<std::string>& settings) {
+    const Experiment experiment = read_plain(kPlainJob + "  batch: {global: 64, micro: 1}\n" + rest);
+    const std::optional<workload::TrainingSpec> job = JobEditor(experiment, 0).with(settings);
+    REQUIRE(job);
+    return fmt::format("{} {}", job->parallel.zero, job->parallel.sequence);
+  };
+  CHECK(with("", tensor) == "1 true");  // megatron-2024
+  CHECK(with("  parallel: {zero: 0, sequence: false}\n", tensor) == "0 false");
+  CHECK(with("  parallel: {tensor: 2}\n", software) == "0 false");
+  CHECK(with("  parallel: {tensor: 2, zero: 1, sequence: true}\n", software) == "1 true");
 }
 
 TEST_CASE("accumulation takes the place of a size of the batch") {

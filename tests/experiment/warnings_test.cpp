@@ -204,6 +204,38 @@ TEST_CASE("flash attention is the first advice where a job does not fit for its 
   }
 }
 
+TEST_CASE("the search that a job is told of that does not fit is of what the command line says") {
+  const TraceFolder folder;
+  const std::string text =
+      "cluster: dgx-a100\nworkload:\n  model: gpt3-6.7b\n  software: megatron-2021\n"
+      "  parallel: {tensor: 8}\n  batch: {global: 16, micro: 16}\n";
+  const auto hint_of = [](const Experiment& experiment) {
+    Diagnostics diagnostics;
+    try {
+      check_memory(experiment, false, diagnostics);
+    } catch (const InputError& error) {
+      return error.problems()[0].hint;
+    }
+    return std::string();
+  };
+  Diagnostics diagnostics;
+  const std::string file = folder.write("a b.yaml", text);
+  Experiment experiment = load_experiment(file, {"nodes=1", "fold=off", "workload.model={like: gpt3-6.7b, heads: 32}"},
+                                          kFiles, diagnostics);
+  CHECK(hint_of(experiment)
+            .find(fmt::format("`orrery search '{}' --nodes 1 --set 'workload.model={{like: gpt3-6.7b, "
+                              "heads: 32}}'` looks for",
+                              file)) != std::string::npos);
+  experiment.file = "/dev/stdin";  // has been read by then
+  CHECK_FALSE(hint_of(experiment).empty());
+  CHECK(hint_of(experiment).find("orrery search") == std::string::npos);
+  // Of an experiment that no command line makes nothing is known.
+  const Experiment made =
+      read_experiment(file, parse_config(text + "nodes: 1\n", file, diagnostics), kFiles, diagnostics);
+  CHECK_FALSE(hint_of(made).empty());
+  CHECK(hint_of(made).find("orrery search") == std::string::npos);
+}
+
 TEST_CASE("a job that fits its devices, but not with libraries and fragments, is warned of") {
   const TraceFolder folder;
   const auto problems_of = [&](const std::string& reserve) {

@@ -29,8 +29,9 @@ class Check {
       : training_(training), parallel_(training.parallel), devices_(devices), diagnostics_(diagnostics) {}
 
   void run() {
+    const std::size_t errors = diagnostics_.error_count();
     if (!check_ranks()) return;
-    check_batch();
+    if (!training_.fills_devices) check_batch();
     check_sharing();
     check_exchange();
     check_beside_training();
@@ -46,6 +47,8 @@ class Check {
       check_data_parallel_only();
     }
     if (parallel_.ranks() <= devices_) check_training_size(training_, diagnostics_);
+    // Replicas that the devices have room for follow from the other degrees: those are wrong first.
+    if (training_.fills_devices && diagnostics_.error_count() == errors) check_batch();
   }
 
  private:

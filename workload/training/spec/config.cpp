@@ -57,14 +57,15 @@ void read_exchange(Section& section, Parallelism& parallel) {
                 "waiting for all workers");
 }
 
-// Sets the number of replicas to what the devices have room for, in whole groups of experts.
-void fill_with_replicas(Parallelism& parallel, std::int64_t devices) {
+// Sets the number of replicas to what the devices have room for, in whole groups of experts; returns the room.
+std::int64_t fill_with_replicas(Parallelism& parallel, std::int64_t devices) {
   const std::int64_t servers = parallel.ranks() - parallel.workers();
   std::int64_t& data = parallel.degrees[static_cast<std::size_t>(ParallelDimension::kData)];
   data = std::max<std::int64_t>(1, (devices - servers) / (parallel.workers() / data));
   const std::int64_t most = data;
   while (data > 1 && data * parallel.context() * parallel.expert_columns() % parallel.expert != 0) --data;
   if (data * parallel.context() * parallel.expert_columns() % parallel.expert != 0) data = most;  // an error
+  return most;
 }
 
 void read_context(Section& section, Parallelism& parallel) {
@@ -150,7 +151,7 @@ void read_parallel(Section& section, const TrainingMachine& machine, TrainingSpe
                 "with `zero`: number of ranks that share one copy (hybrid sharding); 0: all replicas");
   read_context(section, parallel);
   read_order(section, parallel);
-  if (has_rest) fill_with_replicas(parallel, machine.devices);
+  if (has_rest) training.room = fill_with_replicas(parallel, machine.devices);
 }
 
 void read_dispatching(Section& section, TrainingSpec& training) {

@@ -211,6 +211,7 @@ struct TrainingSpec {
   std::int64_t micro_batch = 1;
   bool chooses_micro_batch = false;  // nobody gave it: the largest that fits, without a pipeline
   bool fills_devices = false;        // replicas are as many as there is room for
+  std::int64_t room = 0;             // with it: that many, before any are left out for whole groups of experts
   struct BySoftware {
     bool zero = false;
     bool sequence = false;

@@ -195,8 +195,10 @@ class TransformerCheck {
                         parallel_.expert_tensor),
             fmt::format("workload.parallel.expert_tensor: 1 or {}", parallel_.tensor()));
     const std::int64_t slots = model.experts + training_.experts.redundant;
-    const std::int64_t possible = std::gcd(slots, replicas);
-    const std::string hint = divisors_of("parallel.expert", possible, 4096, expert);
+    // Replicas that follow from a wrong degree say nothing of the right ones.
+    const std::int64_t room =
+        training_.fills_devices ? training_.room * parallel_.context() * parallel_.expert_columns() : replicas;
+    const std::string hint = divisors_of("parallel.expert", std::gcd(slots, room), 4096, expert);
     if (slots % expert != 0)
       error("parallel.expert", fmt::format("{} experts do not divide among {} expert-parallel ranks", slots, expert),
             hint);
