@@ -188,6 +188,7 @@ void multiply_value(ConfigValue& root, std::string_view named, std::string_view 
   if (const auto number = written(value->scalar); number && to_text(number->number) == "0")
     diagnostics.warning(where, fmt::format("'{}' is 0, which no factor changes", printable(path)),
                         fmt::format("give it a value: {}=...", printable(path)));
+  if (stand_for_one_value(*product.value, value->scalar)) return;  // what is the same stays where it is
   *value = {ConfigValue::Kind::kScalar, where, std::move(*product.value), {}, {}};
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <chrono>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 #include "core/config/original_paths.h"
 #include "core/config/other_names.h"
 #include "core/config/parsed_files.h"
+#include "core/config/quantity_text.h"
 #include "core/config/relative.h"
 #include "core/files/input_files.h"
 #include "core/files/read_file.h"
@@ -178,10 +180,19 @@ bool is_setting(const Location& where) { return where.file.starts_with(kSettingO
 
 namespace {
 
+bool ends_in_unit(std::string_view text) {
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.back())) == 0;
+}
+
+// True of one value: of quantities whichever their units are ("400 Gb/s" and "50 GB/s"), if they have any.
+bool are_same(std::string_view one, std::string_view other) {
+  return one == other || (ends_in_unit(one) && ends_in_unit(other) && stand_for_one_value(one, other));
+}
+
 // Puts `other` in the place of what is written; what is the same stays as it is, where it is.
 void take_place_of(ConfigValue& value, ConfigValue other) {
   const bool are_scalars = value.kind == ConfigValue::Kind::kScalar && other.kind == ConfigValue::Kind::kScalar;
-  if (are_scalars && value.scalar == other.scalar) return;
+  if (are_scalars && are_same(value.scalar, other.scalar)) return;
   if (are_scalars) other.over_default = true;
   value = std::move(other);
 }

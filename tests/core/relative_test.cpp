@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/config/relative.h"
 
+#include <fmt/format.h>
 #include <catch2/catch.hpp>
 
 #include "core/config/decimal.h"
@@ -110,6 +111,27 @@ TEST_CASE("a range goes up by its factor to its end") {
   CHECK(range("100 Gb/s", "30 GB/s", "1.5") == Values{"100 Gb/s", "150 Gb/s", "225 Gb/s"});  // 28.1 of 30 GB/s
   CHECK(range("x0.5", "x2", "2") == Values{"x0.5", "x1", "x2"});
   CHECK(range("5", "5", "2") == Values{"5"});
+}
+
+TEST_CASE("a setting of the value that is there leaves it as it is, where it is") {
+  const ConfigFiles files("no-such-folder");
+  Diagnostics diagnostics;
+  ConfigValue root = parse_config("{rate: 400 Gb/s, share: 80 %, count: 8}", "x.yaml", diagnostics);
+  const auto place_after = [&](const std::string& setting) {
+    apply_setting(root, setting, files, diagnostics);
+    const ConfigValue& value = root.find(setting.substr(0, setting.find_first_of("*=")))->value;
+    return fmt::format("{} {}", is_setting(value.where) ? "set" : "written", value.scalar);
+  };
+  CHECK(place_after("rate=50 GB/s") == "written 400 Gb/s");
+  CHECK(place_after("rate=400 Gbps") == "written 400 Gb/s");
+  CHECK(place_after("rate*=1") == "written 400 Gb/s");
+  CHECK(place_after("rate=x1") == "written 400 Gb/s");
+  CHECK(place_after("share=80.0 %") == "written 80 %");
+  CHECK(place_after("share=0.8") == "set 0.8");  // its reader may refuse what has no unit
+  CHECK(place_after("count=8") == "written 8");
+  CHECK(place_after("count*=2") == "set 16");
+  CHECK(place_after("rate=51 GB/s") == "set 51 GB/s");
+  CHECK_FALSE(diagnostics.has_errors());
 }
 
 TEST_CASE("a range that leads nowhere is refused") {
