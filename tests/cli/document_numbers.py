@@ -26,6 +26,11 @@ UNITS = {"%": 0.01, "s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12, "mi
 UNITS.update({f"{name}/s": factor for name, factor in UNITS.items() if name.endswith("B")})
 
 
+MARK = re.compile(r"<!--.*?-->", re.S)
+BACKWARDS = re.compile(r"(?<![\w.%)])[-\u2212]\d(?:[\d,.]*\d)?(?:\s(?:%|[A-Za-z][\w/]*))?\*{0,2}\s+"
+                       r"(longer|shorter|less|more|fewer|faster|slower|higher|lower)\b")
+
+
 class NotFound(Exception):
     """An expression names what no block has."""
 
@@ -123,6 +128,15 @@ def numbers_in(text, folder):
             yield match, number_as_written(match, eval(match["expression"], {"__builtins__": {}}, names)), ""
         except Exception as problem:  # whatever is wrong in an expression is told with its place
             yield match, None, f"{type(problem).__name__}: {problem}"
+
+
+def backward_comparisons(text):
+    """(line, what is wrong) of negative numbers that are compared with a word: -24 % longer is 24 % shorter."""
+    def lines_alone(match):
+        return "\n" * match.group().count("\n")
+    prose = MARK.sub(lines_alone, FENCE.sub(lines_alone, text))
+    for match in BACKWARDS.finditer(prose):
+        yield prose.count("\n", 0, match.start()) + 1, f"'{' '.join(match.group().split())}' is the wrong way round"
 
 
 def check_numbers(path, where, checks, is_update):
