@@ -24,7 +24,7 @@ import broken_kernels
 import broken_machines
 import broken_traces
 from error_row import files_of
-from orrery_program import PATIENCE, SOURCE, run_parts, scratch_folder, write_files
+from orrery_program import PATIENCE, SMALL_JOB, SOURCE, run_parts, scratch_folder, write_files
 
 TABLES = (broken_commands, broken_configs, broken_jobs, broken_traces, broken_imports, broken_machines, broken_algorithms, broken_astra,
           broken_kernels, broken_calibration)
@@ -70,6 +70,7 @@ def filled(command):
     """The command with the names in capitals filled in."""
     for before, name in (("--cluster ", "dgx-h100"), ("cluster=", "dgx-h100"), ("--model ", "llama3-8b"), ("--device ", "h100-sxm")):
         command = command.replace(before + "NAME", before + name)
+    command = command.replace("--nodes N", "--nodes 16")  # of 8 GPUs
     for word, value in (("OPERATION", "all_reduce"), ("N", "8"), ("DIR", "answer"), ("TOPOLOGY.xml", str(TOPOLOGY)), ("PROFILE...", "profile.json"),
                         ("PROFILE.json", "profile.json"), ("SWEEP.yaml", "filled.yaml"), ("EXPERIMENT", "large.yaml"), ("FILE", "train.sh"),
                         ("KEY=VALUE", "fold=off")):
@@ -121,11 +122,10 @@ def check_answers(program, checks, folder):
     log = program.run(["collective", "--cluster", "dgx-a100", "--op", "all_reduce", "-b", "8", "-e", "8G"], folder).stdout
     example = lambda name: (EXAMPLES / name).read_text()
     cases = {"my job.sh": example("launch_scripts/gpt3_175b.sh"), "zero3.json": example("zero3.json"), "titan.toml": example("llama3_70b.toml"),
-             "model.toml": TITAN, "layers.txt": example("layers.txt"), "all-pairs.xml": example("all-pairs-8.xml"), "topology.xml": TOPOLOGY.read_text(),
-             "nccl.txt": log, "tables/a b.yaml": SWEEP.replace("large", "../large")}
+             "model.toml": TITAN, "layers.txt": example("layers.txt"), "all-pairs.xml": example("all-pairs-8.xml"), "topology.xml": TOPOLOGY.read_text(), "nccl.txt": log, "tables/a b.yaml": SWEEP.replace("large", "../large")}
     for name, content in cases.items():
         with scratch_folder() as inner:
-            write_files(inner, {name: content, "large.yaml": LARGE.replace("175b", "1.3b")})
+            write_files(inner, {name: content, "large.yaml": SMALL_JOB})
             refused = program.run(["run", name], inner)
             commands = commands_in(refused.stderr)
             if not checks.check(refused.code == 2 and commands, f"{name} is refused with a command", refused.stderr):
