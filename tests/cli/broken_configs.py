@@ -189,7 +189,7 @@ FOREIGN = [
      "orrery workload import ds.json"),
     ("topo.txt", MATRIX_TEXT, "the output of `nvidia-smi topo -m`", "topology_matrix: topo.txt"),
     ("system.xml", "<system version=\"1\"></system>\n", "a topology as NCCL dumps it", "orrery cluster import system.xml"),
-    ("algo.xml", "<algo name=\"a\"></algo>\n", "an algorithm of MSCCL", "orrery collective --algorithm algo.xml"),
+    ("algo.xml", "<algo name=\"a\"></algo>\n", "an algorithm of MSCCL", "orrery collective --cluster NAME --op OPERATION --algorithm algo.xml"),
     ("job.goal", "num_ranks 2\nrank 0 {\n}\n", "a GOAL schedule", "workload: {goal: job.goal}"),
     ("notes.md", "# Notes\n", "a text for people", "a text in YAML or JSON"),
     ("points.sqlite", b"SQLite format 3\0", "a SQLite database", "orrery sweep --out"),

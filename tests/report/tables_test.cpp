@@ -100,7 +100,7 @@ TEST_CASE("times and sizes of a column have one unit, and no digit that is not k
 
 TEST_CASE("columns that are read across have one unit and as many decimals, those of other quantities their own") {
   constexpr std::int64_t kMs = 1'000'000'000;
-  const auto time = [](std::int64_t milliseconds) { return Cell(Duration(milliseconds * kMs)); };
+  const auto time = [](std::int64_t number) { return Cell(Duration(number * kMs)); };
   const auto fill = [&](Table& table) {
     table.row({"all", time(16'190), "-", time(41'129), "2.540"});
     table.row({"tensor", time(196), "-", time(28), "0.144"});
