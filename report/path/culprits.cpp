@@ -285,12 +285,11 @@ class Search {
     const std::string text = slower_text(what, slowness, than);
     const RankId usual = peers.usual(rank);
     if (&source_.job.graph(rank) == &source_.job.graph(usual)) return text;
-    const std::string most = operation_to_blame(rank, usual, is_of);
-    return most.empty() ? text : fmt::format("{}, most of it in '{}'", text, printable(most, 40));
+    return text + operation_to_blame(rank, usual, is_of);
   }
 
-  // The operation that makes most of what takes longer on this rank, with equal operations of a model's layers counted
-  // together; none where no operation makes more than half of that.
+  // ", most of it in 'gemm'": the operation that makes most of what takes longer on this rank, with equal operations of
+  // a model's layers counted together, or its share of that; empty where no operation makes a quarter of it.
   std::string operation_to_blame(RankId rank, RankId usual, bool (*is_of)(workload::NodeKind)) const {
     std::map<std::string, Duration> differences;
     const auto take = [&](RankId of, int sign) {
@@ -305,7 +304,12 @@ class Search {
     Duration all{};
     for (const auto& [name, difference] : differences) all += std::max(difference, Duration::zero());
     const auto most = std::ranges::max_element(differences, {}, [](const auto& one) { return one.second; });
-    return most == differences.end() || most->second <= all / 2 ? "" : most->first;
+    if (most == differences.end() || most->second <= Duration::zero() || most->second < all / 4) return {};
+    const std::string share = most->second > all / 2
+                                  ? "most"
+                                  : fmt::format("{:.0f} %", 100 * static_cast<double>(most->second.count()) /
+                                                                static_cast<double>(all.count()));
+    return fmt::format(", {} of it in '{}'", share, printable(most->first, 40));
   }
 
   // Share of its nominal bandwidth that a link still has.

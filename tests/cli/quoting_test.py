@@ -77,8 +77,11 @@ def texts_of(document):
 
 
 def changed_of(texts):
-    """The first text that has a part of SIGNS, and not all of it; empty if none has."""
-    return next((f"another name: {text}" for text in texts if "`id`" in text and SIGNS not in text), "")
+    """The first text that has a part of SIGNS, and neither all of it nor, in an expression, its notation, nor is cut with a mark; empty if
+    none has."""
+    whole = (SIGNS, json.dumps(SIGNS, ensure_ascii=False)[1:-1])
+    return next((f"another name: {text}" for text in texts if "`id`" in text and not any(name in text for name in whole)
+                 and not (text.endswith("...") and text[:-3] in SIGNS)), "")
 
 
 def faults_of(path, text):

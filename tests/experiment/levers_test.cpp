@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
+#include "core/config/other_names.h"
 #include "core/config/quantity_text.h"
 #include "experiment/experiment.h"
 #include "experiment/job.h"
@@ -26,6 +27,7 @@ namespace {
 Experiment edited(const std::string& text, const std::vector<std::string>& settings = {}) {
   Diagnostics diagnostics;
   ConfigValue root = parse_config(text, "x.yaml", diagnostics);
+  spell_out_names(root, kFiles, diagnostics);
   for (const std::string& setting : settings) apply_setting(root, setting, kFiles, diagnostics);
   return read_experiment("x.yaml", std::move(root), kFiles, diagnostics);
 }

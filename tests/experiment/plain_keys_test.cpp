@@ -82,7 +82,7 @@ TEST_CASE("replicas that follow from a wrong degree are no error of their own, a
   CHECK(expert.find("replicas") == std::string::npos);  // 63 of them
   CHECK(problem_of(model + "{tensor: 3}}\n").find("replicas") == std::string::npos);
   // Nothing else is wrong.
-  CHECK(problem_of(model + "{context: 1}, micro: 3}\n").find("does not divide into 64 replicas") != std::string::npos);
+  CHECK(problem_of(model + "{context: 1}, mbs: 3}\n").find("does not divide into 64 replicas") != std::string::npos);
 }
 
 TEST_CASE("the micro-batch is the largest that divides the batch of a replica and fits") {
