@@ -20,10 +20,11 @@ SECONDS = {
     "study": 440, "cli_fold": 146, "cli_contract": 125, "cli_documented_commands": 120, "cli_screenshots": 120, "cli_astra_sim": 105,
     "system": 103, "cli_error_table": 100, "cli_outputs": 98, "cli_page": 83, "cli_drawings": 80, "cli_culprit": 74, "cli_width": 62,
     "cli_cases": 60, "cli_slurm": 60, "cli_resume": 53, "compare_with_dump_et": 45, "cli_time_laws": 39, "experiment_training": 38,
-    "cli_launchers": 1, "fuzz_replay": 30, "collectives_slow": 27, "network": 25, "cli_explain": 21}
+    "cli_launchers": 1, "fuzz_replay": 30, "collectives_slow": 27, "network": 25, "cli_explain": 21, "laws": 40, "written_traces": 38,
+    "workload_files": 30, "cli_kills": 28, "reference": 27, "workload_graph": 25, "cli_critical_path": 22, "cli_memory": 20}
 FEW = 12
-MOST_SECONDS = 180  # of a part; sanitized programs take up to forty times as long, and two cores share them
-SLOWER = 40
+MOST_SECONDS = 1700  # of a part; sanitized programs take some five times as long, and two cores share them
+SLOWER = 5
 # Programs of Catch2 whose cases are dealt to several parts.
 SHARDS = {"study": 3}
 # Cases by the files that they are in, and suites of the command line.
