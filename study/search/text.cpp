@@ -102,13 +102,17 @@ std::string given_text(const Search& search) {
   const FoundPlan& best = search.found.front();
   if (given.plan == best.plan) return "the plan of the experiment is the best\n";
   const double more = seconds(*given.time) / seconds(*best.time) - 1;
+  const std::string compared =
+      fmt::format("{}, {} {} than the best", rounded(*given.time), percent(std::abs(more)), more < 0 ? "less" : "more");
+  const bool fits = given.memory <= search.capacity;
   std::string text =
-      fmt::format("the plan of the experiment ({}) takes {}, {} {} than the best; {} faster\n", text_of(given.plan),
-                  rounded(*given.time), percent(std::abs(more)), more < 0 ? "less" : "more", faster_text(search));
+      fits ? fmt::format("the plan of the experiment ({}) takes {}; {} faster\n", text_of(given.plan), compared,
+                         faster_text(search))
+           : fmt::format(
+                 "the plan of the experiment ({}) does not fit: it needs {} of memory, more than the {} that plans "
+                 "may need here; it would take {}\n",
+                 text_of(given.plan), rounded(given.memory), rounded(search.capacity), compared);
   if (more > 0) text += fmt::format("  its difference: {}\n", difference_text(given, best));
-  if (given.memory > search.capacity)
-    text += fmt::format("  it needs {} of memory, more than the {} that plans may need here\n", rounded(given.memory),
-                        rounded(search.capacity));
   return text;
 }
 

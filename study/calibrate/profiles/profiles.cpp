@@ -358,7 +358,7 @@ Finding calibrate_host(std::span<const ProfileEvidence> profiles, CalibratedMach
   launch.evidence = fmt::format("{} launches of {}", gaps.size(), counted(profiles.size(), "profile"));
   constexpr std::size_t kLeastGaps = 50;
   if (machine.software.kind != ConfigValue::Kind::kMap) {
-    launch.stays = "no job names a software";
+    launch.stays = "no job names a software; --job JOB.yaml does";
   } else if (gaps.size() < kLeastGaps) {
     launch.stays = fmt::format("{} gaps between launches, of which {} are wanted", gaps.size(), kLeastGaps);
   } else {

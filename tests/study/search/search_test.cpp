@@ -387,6 +387,19 @@ TEST_CASE("sizes of a cluster are ordered by what is best") {
   CHECK(sizes_json(by_time)["sizes"].size() == 2);
 }
 
+TEST_CASE("a plan of the experiment that does not fit says so before its time") {
+  SearchRequest request{file_of(kFourNodes), {}};
+  request.best = 2;
+  Search search = search_plans(request, kFiles);
+  REQUIRE((search.found.size() > 1 && search.found[1].time));
+  search.given = search.found[1];
+  search.given_refusal.reset();
+  search.given->memory = search.capacity;
+  CHECK_THAT(search_text(search), Contains(" than the best; ") && !Contains("does not fit"));
+  search.given->memory += Bytes(1);
+  CHECK_THAT(search_text(search), Contains(" does not fit: it needs "));
+}
+
 TEST_CASE("a plan of the experiment that cannot be on its cluster is told, and the others are searched") {
   JobText job = kFourNodes;
   job.more = "  parallel: {tensor: 3, data: 4}\n" + job.more;
