@@ -240,13 +240,12 @@ bool ChunkQueues::relieve() {
   return !held_up.empty();
 }
 
-network::MessagePlace Runner::place_between(const Sender& sender, std::uint32_t from, std::uint32_t to,
+network::MessagePlace Runner::place_between(const Sender& sender, DeviceId from, DeviceId to,
                                             std::uint32_t index) const {
   const Call& call = calls_[sender.call];
   const StateKey key = call.key_of(sender.state);
-  const std::span<const DeviceId> devices = call.cast->devices();
-  return {index_of(devices[from]),
-          index_of(devices[to]),
+  return {index_of(from),
+          index_of(to),
           1 + std::uint64_t{index_of(call.key.group)},
           call.key.index,
           std::uint64_t{key.chunk} << 32 | key.phase,

@@ -56,8 +56,7 @@ class Runner : protected EventSink, protected network::MessageRecipient {
   virtual network::PathId path_of(std::uint32_t message) const = 0;
   // Messages into which `message` has split, itself first; `senders` are the parts of its sender.
   virtual std::vector<network::MessagePart> split_message(std::uint32_t message, std::span<const Sender> senders) = 0;
-  network::MessagePlace place_between(const Sender& sender, std::uint32_t from, std::uint32_t to,
-                                      std::uint32_t index) const;
+  network::MessagePlace place_between(const Sender& sender, DeviceId from, DeviceId to, std::uint32_t index) const;
 
   Engine& engine_;
   network::Network& network_;

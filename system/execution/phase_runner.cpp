@@ -9,6 +9,8 @@
 namespace orrery::system {
 namespace {
 
+constexpr DeviceId kBehindAll{UINT32_MAX};  // in the order of places: no message goes there
+
 class PhaseRunner final : public Runner {
  public:
   using Runner::Runner;
@@ -102,8 +104,8 @@ network::MessagePlace PhaseRunner::place_of(std::uint32_t id) const {
   const StateKey key = call.key_of(sender.state);
   const CommunicatorLayout& layout = *call.plan->layout;
   const std::uint32_t axis = call.phase(key).phase.axis, position = call.cast->position(key.seat);
-  return place_between(sender, layout.member_at[layout.moved_to(position, axis, 0)],
-                       layout.member_at[layout.moved_to(position, axis, layout.sizes[axis] - 1)], PhaseState::kNone);
+  const std::uint32_t first = layout.member_at[layout.moved_to(position, axis, 0)];
+  return place_between(sender, call.cast->devices()[first], kBehindAll, PhaseState::kNone);
 }
 
 // Recounts the members of each line that have come to the part.

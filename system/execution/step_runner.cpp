@@ -266,8 +266,10 @@ void StepRunner::on_delayed(std::uint32_t id) {
 network::MessagePlace StepRunner::place_of(std::uint32_t id) const {
   const Message& message = messages_[id];
   const Call& call = calls_[message.call];
-  return place_between(sender_of(id), call.cast->member(call.key_of(message.from_state).seat),
-                       call.cast->member(call.key_of(message.to_state).seat), message.index);
+  const auto device_of = [&](std::uint32_t state) {
+    return call.cast->devices()[call.cast->member(call.key_of(state).seat)];
+  };
+  return place_between(sender_of(id), device_of(message.from_state), device_of(message.to_state), message.index);
 }
 
 // Progress of a seat in its program, carried over to the parts. Members that are alike may number messages of one kind

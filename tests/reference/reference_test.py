@@ -15,9 +15,17 @@ def difference_of(program, seed):
     return difference(job, times_of_reference(job), run(program, job))
 
 
+# Jobs that differed once: an aggregate that comes to a link together with a send; groups whose first member has not the lowest coordinates.
+FOUND = (1151, 1745, 1202)
+
+
 def main():
     options = options_of("Compares random small jobs with an independent reference.", 500)
     checks = orrery_program.Checks()
+    program = orrery_program.Program(options.program)
+    for seed in FOUND:
+        different = difference_of(program, seed)
+        checks.check(not different, f"job of seed {seed}", different)
     for number, different in enumerate(for_each_seed(options, difference_of)):
         checks.check(not different, f"job of seed {options.seed + number}", different)
     finish(checks)
