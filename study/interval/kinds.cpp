@@ -50,7 +50,7 @@ constexpr std::array<std::string_view, 10> kPriced = {"cluster",
 // Keys beneath them that are counts, or for people.
 constexpr std::array<std::string_view, 7> kCounts = {"devices", "count",   "nodes", "size",
                                                      "source",  "assumed", "fitted"};
-// A name for people: what the file calls a part of the machine. That of software says whose published runs it has.
+// A name for people: what the file calls a part of the machine.
 bool is_label(std::string_view key) { return key.starts_with("cluster.") && key.ends_with(".name"); }
 
 // Keys that published runs differ in.

@@ -18,7 +18,7 @@ ValidationTable table(std::vector<ValidationRow> rows) {
   table.name = "two_nodes";
   table.source = "a <report> & its \"appendix\"";
   table.measured = "16 GPUs";
-  table.cluster = "dgx-a100";
+  table.cluster = table.machine = "dgx-a100";
   table.nodes = 2;
   table.gpus_per_node = 8;
   table.operation = workload::call_operation_named("broadcast", "op");
