@@ -22,14 +22,16 @@ Time AlphaBetaNetwork::start(const Message& message) {
   return engine_.now() + transfer;
 }
 
-// Not even with its copies does a group share its links.
+// A link that nothing shares, neither copies of the load nor the connections that it is of.
+Duration AlphaBetaNetwork::transfer_of(const LinkLoad& load) const {
+  return load.bytes / fabric_.link(load.link).bandwidth;
+}
+
 Duration AlphaBetaNetwork::book_group(PathId path) {
   paths_.send_group(path);
   Duration longest{};
   for (const auto& [load, transfer] : paths_.loads(path)) {
-    LinkLoad one = load;
-    one.copies = 1;
-    const Duration own = transfer_alone(fabric_, one);
+    const Duration own = transfer_of(load);
     longest = std::max(longest, own);
     if (!activity_.empty()) record_busy(load.link, own);
   }
@@ -40,11 +42,7 @@ std::optional<Duration> AlphaBetaNetwork::time_alone(PathId path, Bytes bytes) {
   if (!paths_.has_links_once(path)) return std::nullopt;
   if (!paths_.is_group(path)) return paths_.send(path, bytes, 0);
   Duration longest{};
-  for (const auto& [load, transfer] : paths_.loads(path)) {
-    LinkLoad one = load;
-    one.copies = 1;
-    longest = std::max(longest, transfer_alone(fabric_, one));
-  }
+  for (const auto& [load, transfer] : paths_.loads(path)) longest = std::max(longest, transfer_of(load));
   return longest;
 }
 
@@ -64,10 +62,8 @@ bool AlphaBetaNetwork::count_groups(PathId path, std::uint64_t groups) {
   paths_.send_group(path, static_cast<std::int64_t>(groups));
   if (activity_.empty()) return true;
   for (const auto& [load, transfer] : paths_.loads(path)) {
-    LinkLoad one = load;
-    one.copies = 1;
     Duration& busy = activity_[index_of(load.link)].busy;
-    busy = saturating_multiply_add(busy, transfer_alone(fabric_, one), static_cast<std::int64_t>(groups));
+    busy = saturating_multiply_add(busy, transfer_of(load), static_cast<std::int64_t>(groups));
   }
   return true;
 }

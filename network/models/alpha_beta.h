@@ -36,6 +36,7 @@ class AlphaBetaNetwork : public Network {
 
   Duration book(PathId path, Bytes bytes);
   Duration book_group(PathId path);
+  Duration transfer_of(const LinkLoad& load) const;
   void record_busy(LinkId link, Duration transfer);
 
   std::vector<Activity> activity_;  // by link; empty if busy time is not recorded

@@ -111,10 +111,8 @@ class Fifo(Network):
         self.clock.after(took, lambda now: self.crossed(link, hop, message))
 
     def crossed(self, link, hop, message):
-        """The last byte of a message has entered a link, which takes the next one that waits."""
+        """The last byte of a message has entered a link, which takes the next one at the end of the instant."""
         self.busy[link] = False
-        if self.queues[link]:
-            self.take(link)
         if hop == 0:
             message.on_sent(self.clock.now)
         if hop + 1 < len(message.route):

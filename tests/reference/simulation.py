@@ -146,9 +146,8 @@ class Simulation:
     def run(self):
         for start in self.job.late.values():
             self.clock.after(start, lambda now: None)
-        for links, changes in self.job.changes.items():
-            for time, percent in changes:
-                self.clock.after(time, lambda now, links=links, percent=percent: self.network.change(links, percent))
+        # A change of links that nothing uses any more is nothing that happens.
+        changes = sorted((time, links, percent) for links, of_links in self.job.changes.items() for time, percent in of_links)
         self.rounds()
         while True:
             self.network.share()
@@ -159,8 +158,11 @@ class Simulation:
                     return self
                 self.rounds()
                 continue
-            self.clock.now = min(times)
+            self.clock.now = min([*times, *(time for time, _, _ in changes[:1])])
             self.network.deliver()
+            while changes and changes[0][0] == self.clock.now:
+                _, links, percent = changes.pop(0)
+                self.network.change(links, percent)
             self.rounds()
 
     def rounds(self):
