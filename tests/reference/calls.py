@@ -115,6 +115,17 @@ class Call:
                 running += 1
         return running > before
 
+    def relieve(self, device):
+        """Activates the first of each queue that waits; says whether there was one."""
+        members, relieved = self.members.get(device, {}), False
+        for queue in sorted({phase.queue for phase in self.plan.phases}):
+            waiting = [(member.came if self.queue == "fifo" else -member.came, chunk, number, member)
+                       for (chunk, number), member in members.items()
+                       if self.plan.phases[number].queue == queue and member.came is not None and not member.is_active]
+            if waiting:
+                min(waiting, key=lambda entry: entry[:3])[-1].is_active = relieved = True
+        return relieved
+
     def start(self, chunk, number, device, member):
         """Starts what a member of a phase may start."""
         while member.startable():

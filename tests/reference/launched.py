@@ -128,6 +128,9 @@ class SteadyCall:
     def waits_for_members(self):
         return len(self.entered) < len(self.ranks)
 
+    def relieve(self, _):
+        return False  # it has no chunks
+
     def enter(self, rank, on_end):
         job = self.simulation.job
         self.entered.add(rank)

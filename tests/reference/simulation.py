@@ -154,7 +154,7 @@ class Simulation:
             times = [time for time in (self.network.next_end(), self.clock.queue[0][0] if self.clock.queue else None)
                      if time is not None]
             if not times:
-                if not self.join_first_calls():
+                if not self.join_first_calls() and not self.relieve():
                     return self
                 self.rounds()
                 continue
@@ -211,6 +211,12 @@ class Simulation:
             rank.started(node, self.clock.now)
             self.start(rank, node)
         return bool(joining)
+
+    def relieve(self):
+        """Where nothing happens any more either, each queue takes in the first that waits. Says whether any did."""
+        relieved = [(call, device) for call in self.calls.values() for device in call.on_end if call.relieve(device)]
+        self.touched += relieved
+        return bool(relieved)
 
     def start(self, rank, node):
         operation = rank.program[node]
