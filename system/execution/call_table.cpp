@@ -111,9 +111,7 @@ void CallTable::finish(Member member) {
   Seat& seat = calls_[member.call].seats[member.seat];
   ORRERY_ASSERT(!seat.done);
   seat.done = true;
-  const bool took_no_time = seat.entered == engine_.now();
-  if (took_no_time) return tell_next_round(News::kSeatDone, member);
-  report_done(member);
+  tell_next_round(News::kSeatDone, member);
 }
 
 void CallTable::tell_next_round(News news, Member member) {

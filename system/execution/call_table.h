@@ -130,7 +130,7 @@ class CallTable final : private EventSink {
   bool hold_assembled();
   // All members of a call may join it.
   void announce(CallKey call);
-  // A seat is through, now or later. If it has just come it is done in the next round.
+  // A seat is through, now or later: its rank knows in the next round.
   void finish(Member member);
   void finish_after(Duration delay, Member member) { engine_.after(delay, *this, payload_of(News::kSeatDone, member)); }
 
