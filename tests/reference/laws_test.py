@@ -49,6 +49,16 @@ def calls(job):
     return list(found.values())
 
 
+def relayed_latencies(ranks, latency):
+    """{(source, target): least latency, by way of other ranks where that is less}."""
+    least = {(source, target): latency(source, target) if source != target else 0 for source in ranks for target in ranks}
+    for between in ranks:
+        for source in ranks:
+            for target in ranks:
+                least[source, target] = min(least[source, target], least[source, between] + least[between, target])
+    return least
+
+
 def broken_bounds(job, times):
     """The laws of physics that do not hold, as text."""
     machine, broken = job.machine, []
@@ -70,6 +80,7 @@ def broken_bounds(job, times):
             broken.append(f"{receive} of rank {target} ends before its message can be there")
     for members in calls(job):
         first = job.programs[members[0][0]][members[0][1]]
+        relayed = relayed_latencies([rank for rank, _ in members], latency)
         for rank, node in members:
             sources = members if first.kind in FROM_ALL else []
             if first.kind in ("broadcast", "scatter"):
@@ -77,7 +88,7 @@ def broken_bounds(job, times):
             elif first.kind in WITH_ROOT and rank == first.root:
                 sources = members
             for source, before in sources:
-                if times[rank, node][1] < times[source, before][0] + (latency(source, rank) if source != rank else 0):
+                if times[rank, node][1] < times[source, before][0] + relayed[source, rank]:
                     broken.append(f"{node} of rank {rank} ends before anything of rank {source} can be there")
     return broken
 
