@@ -269,12 +269,6 @@ ConfigEntry* ConfigValue::find(std::string_view key) {
   return const_cast<ConfigEntry*>(std::as_const(*this).find(key));
 }
 
-void drop_defaults(ConfigValue& value) {
-  std::erase_if(value.entries, [](const ConfigEntry& entry) { return !entry.defaulted.empty(); });
-  for (ConfigEntry& entry : value.entries) drop_defaults(entry.value);
-  for (ConfigValue& item : value.items) drop_defaults(item);
-}
-
 std::string_view kind_name(ConfigValue::Kind kind) {
   switch (kind) {
     case ConfigValue::Kind::kNull:

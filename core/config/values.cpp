@@ -228,4 +228,10 @@ template class Key<std::string>;
 template class Key<std::int64_t, Range>;
 template class Key<std::size_t, Names>;
 
+void drop_defaults(ConfigValue& value) {
+  std::erase_if(value.entries, [](const ConfigEntry& entry) { return !entry.defaulted.empty(); });
+  for (ConfigEntry& entry : value.entries) drop_defaults(entry.value);
+  for (ConfigValue& item : value.items) drop_defaults(item);
+}
+
 }  // namespace orrery
