@@ -40,7 +40,7 @@ struct PathOfRank {
   Duration launching{};  // of it: the host launched kernels that the device waited for
   Duration late{};       // of it, before its first operation
 
-  // What devices and memory did.
+  // Time of `compute` that devices and memory take.
   Duration device() const { return compute - hosting; }
 };
 
