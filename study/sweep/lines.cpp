@@ -93,12 +93,12 @@ std::vector<SweepLine> all_lines(const Sweep& sweep, std::span<const SweepPoint>
   for (SweepLine& line : lines)
     for (SweepCell& cell : line) {
       if (cell.points.empty()) continue;  // a combination that is no point
-      const auto refused =
-          std::ranges::stable_partition(cell.points, [&](std::size_t one) { return points[one].ran(); });
-      if (refused.begin() == cell.points.begin())
+      const auto refused = std::stable_partition(cell.points.begin(), cell.points.end(),
+                                                 [&](std::size_t one) { return points[one].ran(); });
+      if (refused == cell.points.begin())
         cell.points.resize(1);
       else
-        cell.points.erase(refused.begin(), cell.points.end());
+        cell.points.erase(refused, cell.points.end());
       if (cell.points.size() > 1)
         std::ranges::stable_sort(cell.points, {}, [&](std::size_t one) { return points[one].figures->iteration_time; });
     }
@@ -111,7 +111,7 @@ std::vector<std::string> likely_names(const Sweep& sweep) {
   for (const report::Figure* figure : report::keyed_figures()) names.emplace_back(figure->column_name());
   std::ranges::copy(point_columns(), std::back_inserter(names));
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());  // columns of that name
+  names.erase(std::unique(names.begin(), names.end()), names.end());  // columns of that name
   return names;
 }
 
