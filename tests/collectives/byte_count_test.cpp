@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "collectives/request.h"
+#include "core/error.h"
 #include "tests/collectives/every_schedule.h"
 
 namespace orrery {
@@ -63,6 +65,18 @@ void check_steps_weigh_their_pieces(const collectives::Schedule& schedule) {
       REQUIRE(step.bytes == expected);
       REQUIRE(step.reduce_bytes == (step.combine == collectives::Combine::kReduce ? expected : Bytes(0)));
     }
+}
+
+TEST_CASE("a call whose messages could be more than 2^62 bytes together is refused") {
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;
+  const auto require = [](std::uint32_t ranks, std::int64_t bytes) {
+    collectives::require_countable(kAllToAll, ranks, Bytes(bytes));
+  };
+  // Ranks times the buffer with a byte more for each of its parts: exactly 2^62, and one more, which is divisible by 5.
+  CHECK_NOTHROW(require(2, kMost / 2 - 2));
+  CHECK_NOTHROW(require(5, kMost / 5 - 5));
+  CHECK_THROWS_AS(require(5, kMost / 5 + 1 - 5), InputError);
+  CHECK_THROWS_AS(require(2, kMost / 2), InputError);
 }
 
 TEST_CASE("a step weighs what its pieces weigh") {

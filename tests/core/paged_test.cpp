@@ -65,6 +65,18 @@ TEST_CASE("what is opened stays until its page is finished, in any order, and a 
   }
 }
 
+TEST_CASE("an array in pages has room for its last value, whatever its size") {
+  for (const std::size_t size : {1UL, 255UL, 256UL, 257UL, 513UL}) {
+    PagedArray<int> array(size);
+    CHECK(array.at(size - 1) == 0);
+    array.own(size - 1) = 1;
+    CHECK(array.at(size - 1) == 1);
+    std::size_t last = 0;
+    array.for_each_own([&](std::size_t index, int) { last = index; });
+    CHECK(last == size - 1);
+  }
+}
+
 TEST_CASE("an array in pages has its first value wherever nothing else was written, and visits what was") {
   constexpr std::size_t kWritten[] = {3, 255, 256, 599};
   PagedArray<int> array(600, 7);

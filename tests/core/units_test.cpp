@@ -38,6 +38,13 @@ TEST_CASE("a transfer longer than 106 days saturates instead of overflowing") {
   CHECK(saturating_add(Duration::max(), Duration(1)) == Duration::max());
 }
 
+TEST_CASE("a sum of bytes stops at the largest, and takes away what is negative") {
+  CHECK(saturating_add(Bytes::max(), Bytes(1)) == Bytes::max());
+  CHECK(saturating_add(Bytes::max(), Bytes(0)) == Bytes::max());
+  CHECK(saturating_add(Bytes::max(), Bytes(-1)) == Bytes::max() - Bytes(1));
+  CHECK(saturating_add(Bytes(2), Bytes(3)) == Bytes(5));
+}
+
 TEST_CASE("a part of a split is rounded up, also of the largest sizes") {
   CHECK(ceil_div(Bytes(9), 3) == Bytes(3));
   CHECK(ceil_div(Bytes(10), 3) == Bytes(4));

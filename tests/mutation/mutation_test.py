@@ -52,8 +52,9 @@ def wrong_choices(script):
     reached = {"slow": {"cases": {"a": {"seconds": 9.0, "mutants": [1, 2]}}},
                "quick": {"cases": {"b": {"seconds": 2.0, "mutants": [1]}, "c": {"seconds": 1.0, "mutants": [1]},
                                    "d": {"seconds": 0.1, "mutants": [2]}}}}
-    plans = [suites.chosen_cases(reached, mutant, patience) for mutant, patience in [(1, 20), (1, 2.5), (2, 20), (3, 20)]]
-    if plans != [[("quick", ["c", "b"], 3.0), ("slow", ["a"], 9.0)], [("quick", ["c"], 1.0)], [("quick", ["d"], 0.1), ("slow", ["a"], 9.0)], []]:
+    plans = [suites.chosen_cases(reached, mutant, patience, layer)
+             for mutant, patience, layer in [(1, 20, "core"), (1, 2.5, "core"), (2, 20, "slow"), (3, 20, "core")]]
+    if plans != [[("quick", ["c", "b"], 3.0), ("slow", ["a"], 9.0)], [("quick", ["c"], 1.0)], [("slow", ["a"], 9.0), ("quick", ["d"], 0.1)], []]:
         yield f"other cases are chosen: {plans}"
     rows = [{"room": "core", "outcome": outcome, "equivalent": why} for outcome, why in
             [("killed", ""), ("killed", ""), ("killed", ""), ("survived", ""), ("survived", "why"), ("not reached", ""), ("does not compile", "")]]

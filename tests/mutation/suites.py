@@ -99,15 +99,16 @@ def reach(suite, known, patience):
     return {"version": version, "cases": cases}
 
 
-def chosen_cases(reached, mutant, patience):
-    """[(suite, cases, seconds)] of what reaches a mutant, the quickest suites first, in `patience` seconds at most."""
+def chosen_cases(reached, mutant, patience, layer):
+    """[(suite, cases, seconds)] of what reaches a mutant, in `patience` seconds at most: first the suites of its layer, which bear its name,
+    then the quickest."""
     chosen = []
     for suite, known in reached.items():
         mine = sorted((facts["seconds"], case) for case, facts in known["cases"].items() if mutant in facts["mutants"])
         if mine:
             chosen.append((suite, mine))
     plan, left = [], patience
-    for suite, mine in sorted(chosen, key=lambda item: sum(seconds for seconds, _ in item[1])):
+    for suite, mine in sorted(chosen, key=lambda item: (not item[0].startswith(layer), sum(seconds for seconds, _ in item[1]))):
         taken, spent = [], 0.0
         for seconds, case in mine:
             if seconds <= left:

@@ -179,6 +179,31 @@ TEST_CASE("a way around passes the software and the memory of the hosts as the r
   CHECK(around == whole);
 }
 
+TEST_CASE("a way around begins at the NIC that takes the place of a dead one, over the node's own links") {
+  std::string links;
+  for (const char* nic : {"nic0", "nic1", "nic2", "nic3"})
+    for (const auto& [to, rate] : {std::pair{"a", "2 GB/s"}, std::pair{"b", "1 GB/s"}})
+      links += std::string("{from: ") + nic + ", to: " + to + ", bandwidth: " + rate + ", latency: 1 us}, ";
+  const std::string text =
+      "cluster: {node: {device: a40, devices: 2, fabric: {topology: switch, bandwidth: 9 GB/s, latency: 1 us}, nics: "
+      "{count: 2, bandwidth: 5 GB/s, host_bandwidth: 4 GB/s, host_latency: 1 us}}, nodes: 2, "
+      "scale_out: {topology: edge-list, links: [" +
+      links + "]}}";
+  Fabric fabric = read_fabric(text);
+  fabric.remove_links(links_named(fabric, "node0.gpu0.pcie.up"));
+  REQUIRE(fabric.nics_of(DeviceId(0)).out == 1);
+  const std::vector<std::uint32_t> whole = links_between(fabric, 0, 3);
+  REQUIRE(whole.size() == 6);  // the node's switch to device 1, its pcie, two links by 'a', pcie
+  fabric.remove_links(std::vector{LinkId(whole[3])});
+  std::vector<std::uint32_t> around = links_between(fabric, 0, 3);
+  REQUIRE(around.size() == 6);
+  CHECK(around[3] != whole[3]);
+  CHECK(around[4] != whole[4]);
+  around[3] = whole[3];
+  around[4] = whole[4];
+  CHECK(around == whole);
+}
+
 TEST_CASE(
     "whatever is dead, a way is contiguous, alive and no shorter, and there is none only where a side is cut off") {
   std::mt19937_64 random(31);

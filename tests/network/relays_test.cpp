@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "network/fabric/fabric.h"
+#include "network/fabric/link_names.h"
 #include "tests/network/config/read_cluster_text.h"
 
 using namespace orrery;
@@ -98,6 +99,20 @@ TEST_CASE("a network without a spine needs NVLink in the nodes, and a leaf switc
       Catch::Contains("'spine: false' leaves 2 leaf switches of each rail apart; with leaf_ports: 3 there is one"));
   CHECK_THAT(errors(rails(only + ", trunk_latency: 1 us")),
              Catch::Contains("'trunk_latency' means nothing with 'spine: false'"));
+}
+
+TEST_CASE("a GPU hands messages on to the NICs of its node that are alive, whichever NICs of other nodes are dead") {
+  Fabric fabric = fabric_of(rails("topology: switch"));
+  fabric.relay_between_rails();
+  fabric.remove_links(links_named(fabric, "node1.nic1.*"));
+  CHECK(stops(fabric, 2, 0) == LinkNamesOnRoute{"node1.nic0", "switch0", "node0.nic0", "node0.gpu0"});
+  CHECK(stops(fabric, 2, 5) == LinkNamesOnRoute{"node1.nic0", "switch0", "node2.nic1", "node2.gpu1"});
+  for (const std::uint32_t node : {0u, 2u}) {
+    const std::string own = "node" + std::to_string(node), other = "node" + std::to_string(2 - node);
+    CHECK(stops(fabric, 2 * node, 2 * (2 - node) + 1) == LinkNamesOnRoute{own + ".switch0", own + ".gpu1",
+                                                                          own + ".nic1", "switch0", other + ".nic1",
+                                                                          other + ".gpu1"});
+  }
 }
 
 // A DGX-1: GPU 0 has NVLink to GPU 4, whose NIC is nic2; GPU 5 is two hops away, and GPU 1 as near to nic0 as GPU 0.

@@ -103,6 +103,7 @@ TEST_CASE("a port of a switch has all NVLinks of its device, and one alone is no
     INFO(errors);
     CHECK(errors.find("`link` is one link of 25 GB/s, and a device has several") != std::string::npos);
     CHECK(errors.find("write `bandwidth`") != std::string::npos);
+    CHECK(errors.find("required") == std::string::npos);  // one mistake is one error
     CHECK(narrowest(node(device, port + ", bandwidth: 300 GB/s")) == gb(240));
   }
 }

@@ -333,6 +333,36 @@ TEST_CASE("a step over xGMI has a latency of its own, which no factor of NVLink'
   }
 }
 
+TEST_CASE("CollNet-direct waits for each other GPU of the node, to it and back") {
+  const std::size_t number = nccl_constant_named("collnet_direct_wait").value();
+  NcclConstants slower = kConstants;
+  slower.set(number, kConstants.value(number) + 1e-6);
+  const NcclOptions options = Gpus::held({kCollNetDirect});
+  for (const std::uint32_t per_node : {1u, 2u, 8u}) {
+    Gpus gpus("dgx-a100", 2, per_node);
+    gpus.reduce_in_network();
+    const NcclCall call{kAllReduce, Bytes(8), &gpus.shape(), gpus.machine()};
+    CHECK(fastest_nccl_timing(call, options, slower).seconds ==
+          Approx(fastest_nccl_timing(call, options, kConstants).seconds + 2e-6 * (per_node - 1)));
+  }
+}
+
+TEST_CASE("a constant is read where one of several kinds of nodes reads it, or what they have in common") {
+  MachineKind old_node = Gpus("dgx-a100", 2).machine();
+  MachineKind new_node = Gpus("dgx-h100", 2).machine();
+  new_node.network = NetworkKind::kRoce;
+  const auto reason = [](const char* name, const std::vector<MachineKind>& machines) {
+    return why_idle(nccl_constant_named(name).value(), machines);
+  };
+  // Common to both is the older architecture.
+  CHECK(reason("ll_cap.hopper.one_node", {old_node}) == "no device is of architecture hopper");
+  CHECK(reason("ll_cap.hopper.one_node", {old_node, new_node}).empty());
+  CHECK(reason("base_factor.ampere", {old_node, new_node}).empty());
+  CHECK(reason("base_factor.ampere", {new_node}) == "no device is of architecture ampere");
+  CHECK(reason("network.roce", {old_node}) == "no nodes are joined by a network of kind 'roce'");
+  CHECK(reason("network.roce", {old_node, new_node}).empty());
+}
+
 TEST_CASE("reduction in the network sends a node's data once, a tree over three nodes and more twice") {
   Gpus gpus("dgx-a100", 4, 8);
   gpus.reduce_in_network();
