@@ -191,7 +191,9 @@ TEST_CASE("a topology that NCCL does not write is refused at its line") {
   };
   CHECK(error(dump(in_pairs)) == "");
   CHECK(has(error(dump(in_pairs).substr(0, 900)), "invalid XML"));
-  CHECK(has(error(with("version=\"1\"", "version=\"7\"")), "system.xml:1: error: version 7 of a topology"));
+  for (const std::string version : {"0", "3", "7"})
+    CHECK(has(error(with("version=\"1\"", "version=\"" + version + "\"")),
+              "system.xml:1: error: version " + version + " of a topology"));
   CHECK(has(error("<system version=\"1\">\n<cpu/>\n</system>\n"), "no <gpu> in the file"));
   CHECK(has(error(dump(in_pairs, 77)), "system.xml:5: error: unknown GPU, PCI 0000:0000, sm 77"));
   CHECK(has(error(with("sm=\"90\"", "sm=\"80\"")), "GPUs of two kinds in one node"));

@@ -162,6 +162,86 @@ TEST_CASE("a plan as settings is the same plan") {
   }
 }
 
+TEST_CASE("settings name what a plan drops of the job, and nothing that it keeps") {
+  const auto count = [](const workload::TrainingSpec& base, const Plan& plan, const std::string& setting) {
+    return std::ranges::count(settings_of(base, plan), setting);
+  };
+  workload::TrainingSpec experts = training_of(read(file_of(kExperts)));
+  experts.experts.overlap_shared = true;
+  Plan plan;
+  plan[PlanKey::kExpert] = 8;
+  CHECK(count(experts, plan, "workload.experts.overlap_shared=false") == 0);
+  plan[PlanKey::kExpert] = 1;
+  CHECK(count(experts, plan, "workload.experts.overlap_shared=false") == 1);
+
+  workload::TrainingSpec modules = training_of(read(file_of({})));
+  modules.recompute_modules.norm = true;
+  plan = {};
+  CHECK(count(modules, plan, "workload.recompute_modules=[]") == 0);
+  plan[PlanKey::kRecompute] = *plan_value(PlanKey::kRecompute, "full");
+  CHECK(count(modules, plan, "workload.recompute_modules=[]") == 1);
+  // Attention that selective recomputation computes again already.
+  modules.recompute_modules = {};
+  modules.recompute_modules.core = true;
+  modules.software.selective = workload::SelectiveKind::kScores;
+  plan[PlanKey::kRecompute] = *plan_value(PlanKey::kRecompute, "selective");
+  modules.software.attention = workload::AttentionKind::kPlain;
+  CHECK_FALSE(with_plan(modules, plan).recompute_modules.core);
+  modules.software.attention = workload::AttentionKind::kFlash;
+  CHECK(with_plan(modules, plan).recompute_modules.core);
+
+  workload::TrainingSpec grouped = training_of(read(file_of({})));
+  plan = {};
+  plan[PlanKey::kPipeline] = 4;
+  plan[PlanKey::kVirtualStages] = 2;
+  grouped.global_batch = 5;
+  CHECK(count(grouped, plan, "workload.schedule.group=5") == 1);
+  grouped.global_batch = 8;
+  CHECK(count(grouped, plan, "workload.schedule.group=0") == 0);
+  grouped.schedule_group = 8;  // no group of 5 micro-batches
+  CHECK(count(grouped, plan, "workload.schedule.group=8") == 0);
+  grouped.global_batch = 5;
+  CHECK(count(grouped, plan, "workload.schedule.group=5") == 1);
+}
+
+// 6 layers on 4 stages, where embedding and head count as a layer each.
+TEST_CASE("layers that do not divide among stages leave room for the embedding and the head") {
+  const workload::TrainingSpec base = training_of(
+      read(file_of({"dgx-a100", 2, 64, "{layers: 6, hidden: 1024, heads: 16, vocab: 32000, sequence: 2048}"})));
+  Plan plan;
+  plan[PlanKey::kPipeline] = 4;
+  CHECK(with_plan(base, plan).pipeline_layers == std::vector<std::int64_t>{1, 2, 2, 1});
+  plan[PlanKey::kPipeline] = 3;
+  CHECK(with_plan(base, plan).pipeline_layers.empty());
+  plan[PlanKey::kPipeline] = 8;  // refused elsewhere
+  CHECK(with_plan(base, plan).pipeline_layers.empty());
+}
+
+TEST_CASE(
+    "plans have every micro-batch that is a power of two, up to the batch of a replica, and both kinds of sequence") {
+  const experiment::Experiment experiment = read(file_of({}));
+  std::set<std::int64_t> micro, sequence;
+  for (const Plan& plan : all_plans(training_of(experiment), 16, {})) {
+    if (plan[PlanKey::kData] == 8) micro.insert(plan[PlanKey::kMicro]);
+    if (plan[PlanKey::kTensor] == 2) sequence.insert(plan[PlanKey::kSequence]);
+  }
+  CHECK(micro == std::set<std::int64_t>{1, 2, 4, 8});
+  CHECK(sequence == std::set<std::int64_t>{0, 1});
+  CHECK_FALSE(plan_value(PlanKey::kSchedule, "1f2b"));
+}
+
+TEST_CASE("a value that was asked for and is of no plan is warned of, and a job without degrees is not compared") {
+  SearchRequest request{file_of({}), {}};
+  request.ranges[static_cast<std::size_t>(PlanKey::kTensor)] = {2, 32};
+  request.budget = 1;
+  const Search search = search_plans(request, kFiles);
+  CHECK(std::ranges::any_of(search.warnings, [](const Problem& warning) {
+    return warning.message == "no plan that fills the 16 devices a100-sxm-80gb has tensor 32";
+  }));
+  REQUIRE(search.given_refusal);
+  CHECK(*search.given_refusal == "it has no degrees of parallelism for the 16 devices");
+}
+
 TEST_CASE("the best are those of simulating all, whatever the threads") {
   for (const JobText& job : {kFourNodes, kExperts}) {
     SearchRequest request{file_of(job), {}};
