@@ -3,7 +3,7 @@
 FROM docker.io/library/debian:12 AS build
 COPY . /orrery
 WORKDIR /orrery
-RUN scripts/setup && cmake --preset release -DORRERY_TESTS=OFF -DORRERY_BENCH=OFF && cmake --build --preset release \
+RUN scripts/setup file && cmake --preset release -DORRERY_TESTS=OFF -DORRERY_BENCH=OFF && cmake --build --preset release \
     && cd build/release && cpack -G DEB
 
 FROM docker.io/library/debian:12-slim

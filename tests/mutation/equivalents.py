@@ -8,7 +8,7 @@ import pathlib
 import re
 
 FILE = pathlib.Path(__file__).resolve().parent / "equivalent.txt"
-BLOCK = re.compile(r"(?P<path>\S+?): (?P<mutant>.+ -> .*)\nin: (?P<line>.+)\nwhy: (?P<why>.+)", re.S)
+BLOCK = re.compile(r"(?P<path>\S+?): (?P<mutant>.+ ->.*)\nin: (?P<line>.+)\nwhy: (?P<why>.+)", re.S)
 
 
 def read(file=FILE):
