@@ -35,6 +35,22 @@ Fabric read_fabric(const std::string& text, const Routing& routing = {}) {
   return *read.fabric;
 }
 
+// Takes the link at the first of `places` away from the way, of `length` links: the new way has others there, and
+// nowhere else.
+void check_around(Fabric& fabric, std::uint32_t from, std::uint32_t to, std::size_t length,
+                  const std::vector<std::size_t>& places) {
+  const std::vector<std::uint32_t> whole = links_between(fabric, from, to);
+  REQUIRE(whole.size() == length);
+  fabric.remove_links(std::vector{LinkId(whole[places.front()])});
+  std::vector<std::uint32_t> around = links_between(fabric, from, to);
+  REQUIRE(around.size() == length);
+  for (const std::size_t place : places) {
+    CHECK(around[place] != whole[place]);
+    around[place] = whole[place];
+  }
+  CHECK(around == whole);
+}
+
 }  // namespace
 
 TEST_CASE("a message goes round a ring the other way where a link of its own way is dead") {
@@ -167,16 +183,7 @@ TEST_CASE("a way around passes the software and the memory of the hosts as the r
       "[{from: nic0, to: a, bandwidth: 2 GB/s, latency: 1 us}, {from: a, to: nic1, bandwidth: 2 GB/s, latency: 1 us}, "
       "{from: nic0, to: b, bandwidth: 1 GB/s, latency: 1 us}, {from: b, to: nic1, bandwidth: 1 GB/s, latency: 1 us}]}}";
   Fabric fabric = read_fabric(text);
-  const std::vector<std::uint32_t> whole = links_between(fabric, 0, 1);
-  REQUIRE(whole.size() == 10);  // stack, pcie, memory twice, two links, memory twice, pcie, stack
-  fabric.remove_links(std::vector{LinkId(whole[4])});
-  std::vector<std::uint32_t> around = links_between(fabric, 0, 1);
-  REQUIRE(around.size() == 10);
-  CHECK(around[4] != whole[4]);
-  CHECK(around[5] != whole[5]);
-  around[4] = whole[4];
-  around[5] = whole[5];
-  CHECK(around == whole);
+  check_around(fabric, 0, 1, 10, {4, 5});  // stack, pcie, memory twice, two links, memory twice, pcie, stack
 }
 
 TEST_CASE("a way around begins at the NIC that takes the place of a dead one, over the node's own links") {
@@ -192,16 +199,7 @@ TEST_CASE("a way around begins at the NIC that takes the place of a dead one, ov
   Fabric fabric = read_fabric(text);
   fabric.remove_links(links_named(fabric, "node0.gpu0.pcie.up"));
   REQUIRE(fabric.nics_of(DeviceId(0)).out == 1);
-  const std::vector<std::uint32_t> whole = links_between(fabric, 0, 3);
-  REQUIRE(whole.size() == 6);  // the node's switch to device 1, its pcie, two links by 'a', pcie
-  fabric.remove_links(std::vector{LinkId(whole[3])});
-  std::vector<std::uint32_t> around = links_between(fabric, 0, 3);
-  REQUIRE(around.size() == 6);
-  CHECK(around[3] != whole[3]);
-  CHECK(around[4] != whole[4]);
-  around[3] = whole[3];
-  around[4] = whole[4];
-  CHECK(around == whole);
+  check_around(fabric, 0, 3, 6, {3, 4});  // the node's switch to device 1, its pcie, two links by 'a', pcie
 }
 
 TEST_CASE(

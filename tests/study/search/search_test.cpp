@@ -36,80 +36,7 @@ const JobText kExperts{"dgx-a100", 2, 64, kSmallExperts};
 
 }  // namespace
 
-TEST_CASE("plans fill the cluster, each once, and what the ranges ask for") {
-  const experiment::Experiment experiment = read(file_of({}));
-  const std::vector<Plan> plans = all_plans(training_of(experiment), 16, {});
-  CHECK(std::set<Plan>(plans.begin(), plans.end()).size() == plans.size());
-  for (const Plan& plan : plans) {
-    CHECK(plan[PlanKey::kTensor] * plan[PlanKey::kPipeline] * plan[PlanKey::kContext] * plan[PlanKey::kData] == 16);
-    CHECK((plan[PlanKey::kTensor] > 1 || plan[PlanKey::kSequence] == 0));
-    CHECK((plan[PlanKey::kPipeline] > 1 || plan[PlanKey::kVirtualStages] == 1));
-  }
-  PlanRanges ranges;
-  ranges[static_cast<std::size_t>(PlanKey::kTensor)] = {2, 3};
-  ranges[static_cast<std::size_t>(PlanKey::kMicro)] = {1, 3};
-  const std::vector<Plan> some = all_plans(training_of(experiment), 16, ranges);
-  CHECK(!some.empty());
-  for (const Plan& plan : some) {
-    CHECK(plan[PlanKey::kTensor] == 2);
-    CHECK((plan[PlanKey::kMicro] == 3 || std::ranges::find(plans, plan) != plans.end()));
-  }
-}
-
-TEST_CASE("plans of a model with windows gather keys, and send heads where these divide: a ring is refused") {
-  const JobText job{"dgx-a100", 2, 64,
-                    "{layers: 8, hidden: 1024, heads: 4, vocab: 32000, sequence: 16384, window: 1024}"};
-  const experiment::Experiment experiment = read(file_of(job));
-  std::set<std::pair<std::int64_t, std::string>> kinds;
-  for (const Plan& plan : sound_plans(experiment))
-    if (plan[PlanKey::kContext] > 1 && plan[PlanKey::kTensor] == 1)
-      kinds.emplace(plan[PlanKey::kContext], value_text(PlanKey::kContextKind, plan[PlanKey::kContextKind]));
-  // 4 heads: all-to-all of 2 and 4 ranks; 16,384 tokens leave each of 16 ranks 1,024.
-  CHECK(kinds == std::set<std::pair<std::int64_t, std::string>>{{2, "all-gather"},
-                                                                {2, "all-to-all"},
-                                                                {4, "all-gather"},
-                                                                {4, "all-to-all"},
-                                                                {8, "all-gather"},
-                                                                {16, "all-gather"}});
-}
-
-TEST_CASE("plans have other schedules where they are asked for, or where the job has one without a bubble") {
-  const experiment::Experiment experiment = read(file_of({}));
-  workload::TrainingSpec base = training_of(experiment);
-  const auto schedules_of = [&](const PlanRanges& ranges) {
-    std::set<std::string> names;
-    for (const Plan& plan : all_plans(base, 16, ranges))
-      if (plan[PlanKey::kPipeline] > 1) names.insert(std::string(workload::name_of(with_plan(base, plan).schedule)));
-    return names;
-  };
-  CHECK(schedules_of({}) == std::set<std::string>{"1f1b", "1f1b-interleaved"});
-  PlanRanges ranges;
-  ranges[static_cast<std::size_t>(PlanKey::kSchedule)] = {*plan_value(PlanKey::kSchedule, "zb-v"),
-                                                          *plan_value(PlanKey::kSchedule, "gpipe")};
-  CHECK(schedules_of(ranges) == std::set<std::string>{"gpipe", "zb-v"});
-  base.schedule = workload::ScheduleKind::kZeroBubbleH2;
-  base.virtual_stages = 1;
-  CHECK(schedules_of({}) == std::set<std::string>{"1f1b", "1f1b-interleaved", "zb-h2", "zb-v", "zero-bubble"});
-}
-
 // 5 micro-batches on 4 stages go round as one group, 9 as 5 and 4; 8 need none; what the job asks for stays if it goes.
-TEST_CASE("interleaved plans take the shortest group that keeps the pipeline full") {
-  const experiment::Experiment experiment = read(file_of({}));
-  workload::TrainingSpec base = training_of(experiment);
-  const auto group_of = [&](std::int64_t batch, std::int64_t own) {
-    base.global_batch = batch;
-    base.schedule_group = own;
-    Plan plan;
-    plan[PlanKey::kPipeline] = 4;
-    plan[PlanKey::kVirtualStages] = 2;
-    return with_plan(base, plan).schedule_group;
-  };
-  CHECK(group_of(5, 0) == 5);
-  CHECK(group_of(9, 0) == 5);
-  CHECK(group_of(8, 0) == 0);
-  CHECK(group_of(8, 8) == 8);
-  CHECK(group_of(3, 0) == 0);  // none: such a plan is refused
-}
 
 TEST_CASE("plans that leave devices of each node idle, so that groups of experts stay inside nodes, are found") {
   JobText job{"gb200-nvl72", 2, 1152,
@@ -162,73 +89,7 @@ TEST_CASE("a plan as settings is the same plan") {
   }
 }
 
-TEST_CASE("settings name what a plan drops of the job, and nothing that it keeps") {
-  const auto count = [](const workload::TrainingSpec& base, const Plan& plan, const std::string& setting) {
-    return std::ranges::count(settings_of(base, plan), setting);
-  };
-  workload::TrainingSpec experts = training_of(read(file_of(kExperts)));
-  experts.experts.overlap_shared = true;
-  Plan plan;
-  plan[PlanKey::kExpert] = 8;
-  CHECK(count(experts, plan, "workload.experts.overlap_shared=false") == 0);
-  plan[PlanKey::kExpert] = 1;
-  CHECK(count(experts, plan, "workload.experts.overlap_shared=false") == 1);
-
-  workload::TrainingSpec modules = training_of(read(file_of({})));
-  modules.recompute_modules.norm = true;
-  plan = {};
-  CHECK(count(modules, plan, "workload.recompute_modules=[]") == 0);
-  plan[PlanKey::kRecompute] = *plan_value(PlanKey::kRecompute, "full");
-  CHECK(count(modules, plan, "workload.recompute_modules=[]") == 1);
-  // Attention that selective recomputation computes again already.
-  modules.recompute_modules = {};
-  modules.recompute_modules.core = true;
-  modules.software.selective = workload::SelectiveKind::kScores;
-  plan[PlanKey::kRecompute] = *plan_value(PlanKey::kRecompute, "selective");
-  modules.software.attention = workload::AttentionKind::kPlain;
-  CHECK_FALSE(with_plan(modules, plan).recompute_modules.core);
-  modules.software.attention = workload::AttentionKind::kFlash;
-  CHECK(with_plan(modules, plan).recompute_modules.core);
-
-  workload::TrainingSpec grouped = training_of(read(file_of({})));
-  plan = {};
-  plan[PlanKey::kPipeline] = 4;
-  plan[PlanKey::kVirtualStages] = 2;
-  grouped.global_batch = 5;
-  CHECK(count(grouped, plan, "workload.schedule.group=5") == 1);
-  grouped.global_batch = 8;
-  CHECK(count(grouped, plan, "workload.schedule.group=0") == 0);
-  grouped.schedule_group = 8;  // no group of 5 micro-batches
-  CHECK(count(grouped, plan, "workload.schedule.group=8") == 0);
-  grouped.global_batch = 5;
-  CHECK(count(grouped, plan, "workload.schedule.group=5") == 1);
-}
-
 // 6 layers on 4 stages, where embedding and head count as a layer each.
-TEST_CASE("layers that do not divide among stages leave room for the embedding and the head") {
-  const workload::TrainingSpec base = training_of(
-      read(file_of({"dgx-a100", 2, 64, "{layers: 6, hidden: 1024, heads: 16, vocab: 32000, sequence: 2048}"})));
-  Plan plan;
-  plan[PlanKey::kPipeline] = 4;
-  CHECK(with_plan(base, plan).pipeline_layers == std::vector<std::int64_t>{1, 2, 2, 1});
-  plan[PlanKey::kPipeline] = 3;
-  CHECK(with_plan(base, plan).pipeline_layers.empty());
-  plan[PlanKey::kPipeline] = 8;  // refused elsewhere
-  CHECK(with_plan(base, plan).pipeline_layers.empty());
-}
-
-TEST_CASE(
-    "plans have every micro-batch that is a power of two, up to the batch of a replica, and both kinds of sequence") {
-  const experiment::Experiment experiment = read(file_of({}));
-  std::set<std::int64_t> micro, sequence;
-  for (const Plan& plan : all_plans(training_of(experiment), 16, {})) {
-    if (plan[PlanKey::kData] == 8) micro.insert(plan[PlanKey::kMicro]);
-    if (plan[PlanKey::kTensor] == 2) sequence.insert(plan[PlanKey::kSequence]);
-  }
-  CHECK(micro == std::set<std::int64_t>{1, 2, 4, 8});
-  CHECK(sequence == std::set<std::int64_t>{0, 1});
-  CHECK_FALSE(plan_value(PlanKey::kSchedule, "1f2b"));
-}
 
 TEST_CASE("a value that was asked for and is of no plan is warned of, and a job without degrees is not compared") {
   SearchRequest request{file_of({}), {}};
@@ -265,6 +126,7 @@ TEST_CASE("the best are those of simulating all, whatever the threads") {
 }
 
 // Jobs of which all plans are simulated, whatever schedules, devices and software they have.
+
 TEST_CASE("the best of small jobs are those of simulating all, in the same order") {
   const std::string six = "{layers: 6, hidden: 768, heads: 12, vocab: 5000, sequence: 2048}";
   const std::vector<JobText> jobs = {
@@ -380,6 +242,7 @@ TEST_CASE("words of plans are words in JSON, too") {
 }
 
 // Hosts update states where it is known how fast, and where no products of matrices are among the update.
+
 TEST_CASE("devices update the states of plans that hosts cannot update") {
   const auto check_updater = [](workload::TrainingSpec base, bool by_host) {
     Plan plan;
