@@ -15,7 +15,7 @@ from pathlib import Path
 from orrery_program import SOURCE, Checks
 
 HOUSE_SCRIPT = SOURCE / "scripts" / "house"
-# What gives a std::ranges::subrange or takes a view, which clang 14 does not compile with the library of g++ 12.
+# Algorithms that give a std::ranges::subrange, and views: clang 14 does not compile them with the library of g++ 12.
 SUBRANGE = re.compile(r"ranges::(?:unique|remove|remove_if|partition|stable_partition|rotate|search|search_n|find_end|equal_range|subrange)\b"
                       r"|\bviews::")
 

@@ -23,7 +23,7 @@ ORRERY_FUZZER(fuzz_groups, text) {
       ORRERY_ASSERT(members.size() == group.members.size());
       for (const RankId rank : members) ORRERY_ASSERT(index_of(rank) < kRanks);
     }
-  } catch (const InputError&) {  // of what is nested too deep
+  } catch (const InputError&) {  // nothing of text that is nested too deep is read
   }
   for (const Problem& problem : diagnostics.problems())
     ORRERY_ASSERT(problem.where.line > 0 && problem.where.column > 0);
