@@ -5,6 +5,7 @@
 Parts asan-1, asan-2, ... have all suites that ctest knows between them, under AddressSanitizer and UndefinedBehaviorSanitizer (preset `asan`); tsan has sweeps, searches and what else works on several threads, under ThreadSanitizer (preset `tsan`); valgrind has the
 command line (preset `release`). PART is the name of one; `next` the one whose turn it is by the number of commits; `list` prints all, with
 their suites. Without it all run, one after the other. Nothing is suppressed."""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -90,16 +91,19 @@ def run_shard(name, shard, shards):
         file.flush()
         if sorted(cases_of(program, "--input-file", file.name)) != sorted(chosen):
             sys.exit(f"scripts/test: {program} does not take its cases by their names")
-        print(f"{name}, {len(chosen)} of {len(cases)} cases", flush=True)
-        return run([program, "--input-file", file.name])
+        done = subprocess.run([program, "--input-file", file.name], cwd=SOURCE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    print(f"{name}, {len(chosen)} of {len(cases)} cases\n{done.stdout.decode(errors='replace')}", flush=True)
+    return done.returncode == 0
 
 
 def run_asan(part):
     configure("asan")
     build("asan")
+    cores = os.cpu_count() or 1
     whole = [name for name, _, shards in part if shards == 1]
-    good = run(["ctest", "--preset", "asan", "--parallel", os.cpu_count() or 1, "--tests-regex", f"^({'|'.join(whole)})$"]) if whole else True
-    return all([run_shard(*piece) for piece in part if piece[2] > 1]) and good
+    good = run(["ctest", "--preset", "asan", "--parallel", cores, "--tests-regex", f"^({'|'.join(whole)})$"]) if whole else True
+    with concurrent.futures.ThreadPoolExecutor(max_workers=cores) as pool:
+        return all(list(pool.map(lambda piece: run_shard(*piece), [piece for piece in part if piece[2] > 1]))) and good
 
 
 def run_tsan(_):

@@ -120,6 +120,25 @@ TEST_CASE("every lever saves memory in some job") {
   }
 }
 
+TEST_CASE("parameters are kept cast where copies that are cast would go") {
+  const Experiment experiment = edited(fmt::format(kJob, "dgx-h100", 2, "llama2-13b", "megatron-2024", "data: 16", 1,
+                                                   "  precision: fp8\n  recipe: block\n"));
+  workload::TrainingSpec training = *experiment.jobs.front().workload.training;
+  REQUIRE(training.recipe);
+  const auto has_lever = [&] {
+    return std::ranges::any_of(memory_levers(), [&](const Lever& lever) {
+      return std::ranges::any_of(lever.edits({training, 8}), [](const LeverEdit& edit) {
+        return text_of(edit).find("recipe.parameters: true") != std::string::npos;
+      });
+    });
+  };
+  training.recipe->copies = Bytes(1);
+  training.recipe->parameters = false;
+  CHECK(has_lever());
+  training.recipe->copies = Bytes(0);
+  CHECK_FALSE(has_lever());
+}
+
 TEST_CASE("what the hint names fits, alone or as a pair") {
   for (const auto& [text, count] :
        {std::pair(fmt::format(kJob, "dgx-a100", 1, "gpt3-6.7b", "megatron-2022", "data: 8", 2, ""), 1U),

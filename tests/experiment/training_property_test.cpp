@@ -132,7 +132,7 @@ TEST_CASE("random training jobs that are allowed run, fold and survive being wri
   std::mt19937_64 random(23);
   const FakeLibrary library(Bytes(0));
   int allowed = 0, tried = 0;
-  std::array<int, 7> schedules{};
+  std::array<int, kScheduleKindCount> schedules{};
   std::array<int, 4> zeros{};
   for (; allowed < kWanted && tried < 100 * kWanted; ++tried) {
     const TrainingSpec training = random_training(random);
@@ -165,9 +165,7 @@ TEST_CASE("random training jobs that are allowed run, fold and survive being wri
   }
   CHECK(allowed == kWanted);
   CHECK(std::ranges::min(std::span(schedules).first<4>()) > 150);
-  CHECK(schedules[4] > 10);  // of stages that share no table
-  CHECK(schedules[5] > 10);
-  CHECK(schedules[6] > 10);
+  CHECK(std::ranges::min(std::span(schedules).subspan<4>()) > 10);  // of stages that share no table, or of two ways
   CHECK(std::ranges::min(zeros) > 150);
 }
 

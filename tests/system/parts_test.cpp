@@ -132,7 +132,11 @@ TEST_CASE("a torus or a mesh is several axes, of which a group may have equally 
   }
   SECTION("every line of a mesh has open ends") {
     const std::vector<LogicalDimension> mesh = {grid({4, 3}, false)};
-    CHECK(lay_out(devices(count_from_0(12)), mesh).open == Flags{true, true});
+    const CommunicatorLayout layout = lay_out(devices(count_from_0(12)), mesh);
+    CHECK(layout.open == Flags{true, true});
+    const auto merged = merge_axes(layout, [](std::uint32_t) { return true; });
+    REQUIRE(merged);
+    CHECK(merged->open == Flags{false});
   }
   SECTION("coordinates that are not equally spaced, or no product, are a logical ring") {
     CHECK_FALSE(lay_out(devices({0, 1, 3}), torus).cuboid);

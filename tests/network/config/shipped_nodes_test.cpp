@@ -80,6 +80,25 @@ TEST_CASE("a node whose links name NICs is read with fewer of them, and refused 
         std::string::npos);
 }
 
+TEST_CASE("a switch may lose all but one of its links with the NICs, whichever end of a link is named first") {
+  const auto errors = [](const std::string& links) {
+    return read_cluster_text(
+               "cluster: {node: {device: {name: x}, devices: 2, nics: {count: 1, bandwidth: 100 Gb/s}, links: [" +
+               links + "]}}\n")
+        .errors;
+  };
+  const std::string more = ", bandwidth: 10 GB/s, latency: 1 us}";
+  const std::string first = "{from: nic0, to: gpu0" + more + ", {from: gpu0, to: gpu1" + more;
+  for (const std::string& ends : {"from: sw, to: nic1", "from: nic1, to: sw"}) {
+    const std::string found = errors(first + ", {from: gpu1, to: sw" + more + ", {" + ends + more);
+    INFO(found);
+    CHECK(found.find("so the links of nic1 are left out") != std::string::npos);
+    CHECK(found.find("leads nowhere") == std::string::npos);
+  }
+  CHECK(errors(first + ", {from: nic1, to: gpu1" + more + ", {from: sw, to: gpu1" + more).find("'sw' leads nowhere") !=
+        std::string::npos);
+}
+
 // 256 GB/s a chip both ways along the rings of instances, over two links: 64 one way, half of the 128 within one.
 TEST_CASE("a Trn2 UltraServer is a torus of 4 x 4 x 4, half as fast between its instances") {
   const Fabric fabric = fabric_of("cluster: trn2-ultraserver\n");

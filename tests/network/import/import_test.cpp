@@ -194,12 +194,17 @@ TEST_CASE("a topology that NCCL does not write is refused at its line") {
   for (const std::string version : {"0", "3", "7"})
     CHECK(has(error(with("version=\"1\"", "version=\"" + version + "\"")),
               "system.xml:1: error: version " + version + " of a topology"));
+  CHECK(error(with("version=\"1\"", "version=\"2\"")) == "");  // RCCL's
   CHECK(has(error("<system version=\"1\">\n<cpu/>\n</system>\n"), "no <gpu> in the file"));
   CHECK(has(error(dump(in_pairs, 77)), "system.xml:5: error: unknown GPU, PCI 0000:0000, sm 77"));
   CHECK(has(error(with("sm=\"90\"", "sm=\"80\"")), "GPUs of two kinds in one node"));
   CHECK(has(error(with("sm=\"90\"", "sm=\"x\"")), "sm=\"x\" of <gpu>: expected a whole number"));
   CHECK(has(error(with("count=\"4\"", "count=\"3\"")), "GPU 0 has 3 links to GPU 1, which has 4 back"));
   CHECK(has(error(with("<pci busid=\"0000:21:00.0\"", "<pci busid=\"0000:20:00.0\"")), "a second GPU at 0000:20:00.0"));
+  std::string far = dump(in_pairs);
+  for (const std::string_view bus : {"0000:20:00.0", "0000:21:00.0"})
+    far.replace(far.find(fmt::format("<pci busid=\"{}\"", bus)) + 12, bus.size(), std::string(50, '7'));
+  CHECK(has(error(far), "a second GPU at " + std::string(40, '7') + "..."));
 }
 
 TEST_CASE("NCCL's graphs give the numbers of channels: twice those of a ring, as many as of NVLS") {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/in_parallel.h"
+#include "experiment/plans/bound.h"
 #include "experiment/runs/run.h"
 #include "study/search/sizes.h"
 #include "tests/shipped_files.h"
@@ -158,6 +159,31 @@ TEST_CASE("a budget says how far off the best may be") {
   const Search search = search_plans(request, kFiles);
   CHECK(search.simulated == 1);
   CHECK_THAT(search_text(search), Contains("1 simulated; none of the others takes less than"));
+}
+
+TEST_CASE("plans are simulated by their bounds, the least first, which are as high as is known") {
+  SearchRequest request{file_of(kFourNodes), {}};
+  request.budget = 40;
+  const Search search = search_plans(request, kFiles);
+  REQUIRE(search.simulated == 40);
+  const experiment::Experiment experiment = read(request.file);
+  experiment::PlanBounds bounds(experiment);
+  std::size_t raised = 0;
+  Duration most{}, least = Duration::max();
+  for (std::size_t i = 0; i < search.found.size(); ++i) {
+    const FoundPlan& one = search.found[i];
+    if (i < search.simulated)
+      most = std::max(most, one.bound);
+    else
+      least = std::min(least, one.bound);
+    if (!one.is_refined) continue;
+    const workload::TrainingSpec training = with_plan(training_of(experiment), one.plan);
+    const Duration rough = bounds.of(training, search.capacity).time;
+    CHECK(one.bound == bounds.refined(training, rough));
+    raised += one.bound > rough;
+  }
+  CHECK(most <= least);
+  CHECK(raised > 0);
 }
 
 TEST_CASE("a search that is stopped has the best so far, and the experiment's own plan is in it") {

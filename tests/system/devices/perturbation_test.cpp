@@ -324,3 +324,17 @@ TEST_CASE("a rank that the job does not have is refused where it stands") {
     CHECK(std::string(error.what()).find("its ranks are 0 to 3") != std::string::npos);
   }
 }
+
+TEST_CASE("a part of a job has what is said of its ranks, numbered anew, and of all nodes") {
+  Perturbation whole = one_rank(5, TimeFactor(2'000'000));
+  whole.ranks[RankId(1)] = {TimeFactor(3'000'000), {}, {}};
+  whole.nodes[7] = {TimeFactor(4'000'000), {}, {}};
+  whole.jitter.sigma = 1000;
+  const Perturbation part = part_of(whole, 4, 2);
+  REQUIRE(part.ranks.size() == 1);
+  CHECK(part.ranks.at(RankId(1)).compute == TimeFactor(2'000'000));
+  REQUIRE(part.nodes.size() == 1);
+  CHECK(part.nodes.at(7).compute == TimeFactor(4'000'000));
+  CHECK(part.jitter.sigma == 1000);
+  CHECK(part.first_rank == 4);
+}

@@ -163,9 +163,9 @@ TEST_CASE("all pairs send as much as they are told to, however many there are") 
 }
 
 TEST_CASE("what all pairs of many ranks send over a spine is close to what all pairs do") {
-  // 128 nodes, of which 32 share a leaf switch on each of 8 rails. What goes to another rail is handed to the GPU of its
-  // own node on that rail first (PXN), so that a message stays below the spine if it goes to one of 31 of the 127 other
-  // nodes.
+  // 128 nodes, of which 32 share a leaf switch on each of 8 rails. What goes to another rail is handed to the GPU of
+  // its own node on that rail first (PXN), so that a message stays below the spine if it goes to one of 31 of the 127
+  // other nodes.
   const Fabric fabric = read_machine_text("cluster: dgx-superpod\nnodes: 128\n").fabric;
   const Aggregate transfer{kAllPairs, Bytes(0), Bytes(127'000'000), {}};
   const double expected = 32 * 127e6 * (1 - 31.0 / 127);
@@ -223,6 +223,27 @@ TEST_CASE("on nodes of unequal parts of a group places wrap around") {
     CHECK(carried("node1." + gpu, "node1." + nic, true) == (place < 2 ? kBetween : 0));
     CHECK(carried("node1." + gpu, "node1." + nic, false) == (place < 2 ? 2 * kBetween : 0));
   }
+}
+
+TEST_CASE("a group on a thousand links has the same on each") {
+  const Fabric fabric = switched_nodes(64, 4, 4);
+  const Aggregate transfer{kRing, Bytes(kWithin), Bytes(kBetween), {}};
+  for (const char* link_class : {"nvlink.up", "nvlink.down"})
+    CHECK(loads_of_class(transfer, all_devices(fabric), fabric, link_class) == Loads{{kWithin, 256}});
+  for (const char* link_class : {"nic.up", "nic.down"})
+    CHECK(loads_of_class(transfer, all_devices(fabric), fabric, link_class) == Loads{{kBetween, 256}});
+}
+
+TEST_CASE("nodes are alike where a group has the same places on each, in the same order") {
+  const Fabric fabric = switched_nodes(3, 4, 2);
+  const auto alike = [&](const std::vector<std::uint32_t>& numbers) {
+    const std::vector<DeviceId> devices = some_devices(numbers);
+    return are_nodes_alike(members_of_nodes(devices, fabric), devices, fabric);
+  };
+  CHECK(alike({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  CHECK(alike({1, 3, 5, 7}));
+  CHECK_FALSE(alike({1, 3, 5, 6}));
+  CHECK_FALSE(alike({0, 1, 4}));
 }
 
 TEST_CASE("a layout knows how long the links take, within nodes, between them, and both") {
