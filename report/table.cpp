@@ -198,9 +198,9 @@ void Table::read_across() {
     if (column.align == Align::kRight) column.scale = SIZE_MAX;
 }
 
-void Table::column(std::string heading, Align align, std::optional<Interest> interest) {
-  const Interest usual = columns_.empty() ? Interest::kName : Interest::kUsual;
-  columns_.push_back({printable(heading, std::string::npos), align, interest.value_or(usual)});
+void Table::column(std::string heading, Align align, Interest interest) {
+  if (columns_.empty() && interest == Interest::kUsual) interest = Interest::kName;
+  columns_.push_back({printable(heading, std::string::npos), align, interest});
 }
 
 void Table::row(std::vector<Cell> cells) {
@@ -209,7 +209,7 @@ void Table::row(std::vector<Cell> cells) {
   rows_.push_back(std::move(cells));
 }
 
-void Table::column_of(std::string heading, std::vector<Cell> cells, Align align, std::optional<Interest> interest) {
+void Table::column_of(std::string heading, std::vector<Cell> cells, Align align, Interest interest) {
   if (std::ranges::all_of(cells, [](const Cell& cell) { return cell.text() == kNothing; })) return;
   ORRERY_ASSERT(columns_.empty() || rows_.size() == cells.size());
   column(std::move(heading), align, interest);

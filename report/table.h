@@ -45,9 +45,9 @@ class Table {
   Table(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> figures,
         std::initializer_list<std::string_view> remarks = {});
 
-  // Columns in order. The first is of kName, others of kUsual interest where nothing else is said; what a screen cannot
-  // hold is left out accordingly (report/screen/screen.h).
-  void column(std::string heading, Align align = Align::kRight, std::optional<Interest> interest = {});
+  // Columns in order. The first is of kName interest where nothing else than kUsual is said; what a screen cannot hold
+  // is left out accordingly (report/screen/screen.h).
+  void column(std::string heading, Align align = Align::kRight, Interest interest = Interest::kUsual);
   // Headings stay on one line, for readers that are programs.
   void keep_headings() { headings_ = Headings::kOneLine; }
   // The last column is left out together with those that have the same number, which is not 0.
@@ -60,7 +60,7 @@ class Table {
   void read_across();
   // A whole column, as long as those before it. Left out if it says nothing: all of its cells are "-".
   void column_of(std::string heading, std::vector<Cell> cells, Align align = Align::kRight,
-                 std::optional<Interest> interest = {});
+                 Interest interest = Interest::kUsual);
   // Adds a row with one cell per column. A cell is one line of printable text, whatever it is made of.
   void row(std::vector<Cell> cells);
   template <std::same_as<std::vector<std::string>> Texts>
@@ -121,7 +121,7 @@ struct ColumnOf {
   // `take`: a member of a row, or what can be called with one; gives a value of which cell_of() makes a cell. Texts
   // are aligned left and all else right where `given` does not say otherwise.
   template <class Take>
-  ColumnOf(std::string name, Take take, std::optional<Table::Align> given = {}, std::optional<Interest> how_much = {})
+  ColumnOf(std::string name, Take take, std::optional<Table::Align> given = {}, Interest how_much = Interest::kUsual)
       : heading(std::move(name)), interest(how_much) {
     using Taken = std::remove_cvref_t<std::invoke_result_t<const Take&, const Row&>>;
     constexpr bool kIsText = std::convertible_to<Taken, std::string_view>;
@@ -136,7 +136,7 @@ struct ColumnOf {
   std::string heading;
   std::function<std::vector<Cell>(std::span<const Row>)> cells;
   Table::Align align;
-  std::optional<Interest> interest;
+  Interest interest;
 };
 
 // The table of `rows`, with a line for each; columns that say nothing are left out, as by column_of().
