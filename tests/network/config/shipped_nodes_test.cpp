@@ -89,7 +89,7 @@ TEST_CASE("a switch may lose all but one of its links with the NICs, whichever e
   };
   const std::string more = ", bandwidth: 10 GB/s, latency: 1 us}";
   const std::string first = "{from: nic0, to: gpu0" + more + ", {from: gpu0, to: gpu1" + more;
-  for (const std::string& ends : {"from: sw, to: nic1", "from: nic1, to: sw"}) {
+  for (const std::string ends : {"from: sw, to: nic1", "from: nic1, to: sw"}) {
     const std::string found = errors(first + ", {from: gpu1, to: sw" + more + ", {" + ends + more);
     INFO(found);
     CHECK(found.find("so the links of nic1 are left out") != std::string::npos);
