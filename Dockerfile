@@ -9,7 +9,7 @@ RUN scripts/setup file && cmake --preset release -DORRERY_TESTS=OFF -DORRERY_BEN
 FROM docker.io/library/debian:12-slim
 RUN --mount=from=build,source=/orrery/build/release,target=/package \
     apt-get update && apt-get install -y --no-install-recommends /package/orrery_*.deb && rm -rf /var/lib/apt/lists/*
+WORKDIR /work
 # Not root, also where nobody says who: an account without a name, which owns nothing in the image.
 USER 10001:10001
-WORKDIR /work
 ENTRYPOINT ["orrery"]
