@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,9 +39,21 @@ VALGRIND = ["valgrind", "--quiet", "--error-exitcode=99", "--trace-children=yes"
             "--errors-for-leak-kinds=definite"]
 
 
+def how_it_ended(code):
+    """In words, by the return code of subprocess, which has the signal that killed a program as a negative number. A shell adds 128 to it."""
+    killed = -code if code < 0 else code - 128
+    if killed not in set(signal.Signals):
+        return f"exit code {code}"
+    return f"killed by {signal.Signals(killed).name}" + (", as for want of memory" if killed == signal.SIGKILL else "")
+
+
 def run(command, **more):
-    """True if it ends well."""
-    return subprocess.run([str(word) for word in command], cwd=SOURCE, **more).returncode == 0
+    """True if it ends well; says what ended how otherwise."""
+    words = [str(word) for word in command]
+    code = subprocess.run(words, cwd=SOURCE, **more).returncode
+    if code != 0:
+        print(f"sanitized: {' '.join(words)}: {how_it_ended(code)}", flush=True)
+    return code == 0
 
 
 def configure(preset):
@@ -92,7 +105,8 @@ def run_shard(name, shard, shards):
         if sorted(cases_of(program, "--input-file", file.name)) != sorted(chosen):
             sys.exit(f"scripts/test: {program} does not take its cases by their names")
         done = subprocess.run([program, "--input-file", file.name], cwd=SOURCE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    print(f"{name}, {len(chosen)} of {len(cases)} cases\n{done.stdout.decode(errors='replace')}", flush=True)
+    print(f"{name}, {len(chosen)} of {len(cases)} cases\n{done.stdout.decode(errors='replace')}"
+          + (f"sanitized: {program}: {how_it_ended(done.returncode)}\n" if done.returncode else ""), flush=True)
     return done.returncode == 0
 
 

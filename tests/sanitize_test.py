@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """sanitize_test.py BUILD: the parts of scripts/test --sanitize have every suite that ctest knows in this build folder, each case once,
-and none takes longer than it may."""
+and none takes longer than it may; how a program ended is told in words."""
 import collections
 import json
 import subprocess
@@ -22,6 +22,9 @@ def main(build):
                                                        sanitize.VALGRIND_SUITES) for name in names if name not in suites]
     if sum(dealt.values()) != len(wanted) or len(suites) < 50:
         problems.append(f"{sum(dealt.values())} pieces of {len(suites)} suites")
+    problems += [f"{code} is told as '{told}'" for code, wanted in ((1, "exit code 1"), (99, "exit code 99"), (-11, "killed by SIGSEGV"),
+                                                                    (134, "killed by SIGABRT"), (-9, "killed by SIGKILL, as for want of memory"))
+                 if (told := sanitize.how_it_ended(code)) != wanted]
     print(*problems or [f"{len(suites)} suites in {len(parts)} parts"], sep="\n")
     return 1 if problems else 0
 
