@@ -150,7 +150,6 @@ void Section::section_or(std::string_view key, std::string_view fallback, std::s
   if (ConfigEntry* entry = value_->find(key); entry != nullptr && is_part(entry->value)) {
     ConfigValue changes = std::exchange(
         entry->value, ConfigValue{ConfigValue::Kind::kScalar, entry->where, std::string(fallback), {}, {}});
-    changes.over_default = false;
     if (expand(entry->value, folder)) merge_into(entry->value, std::move(changes));
   }
   set_default(key, std::string(fallback), documented);

@@ -136,6 +136,20 @@ TEST_CASE("NCCL's topology of bridged pairs is a node of PCIe with links of the 
   CHECK(links_of(fabric, "pcie", "gpu", "plx") == "4 x 31.5 GB/s");
 }
 
+// Both GPUs below one bridge, which has nothing else; the NIC is in a slot of the host.
+TEST_CASE("a bridge with GPUs alone is a bridge") {
+  std::string gpus;
+  for (int i = 0; i < 2; ++i)
+    gpus += slot("0x030200", 0x20 + i, fmt::format("<gpu dev=\"{}\" sm=\"90\" rank=\"{}\" gdr=\"1\">\n</gpu>\n", i, i));
+  const ImportedNode node = node_of(
+      "<system version=\"1\">\n<cpu numaid=\"0\" arch=\"x86_64\" vendor=\"AuthenticAMD\" familyid=\"143\" "
+      "modelid=\"49\">\n" +
+      slot("0x060400", 0x10, gpus) + nic(0) + "</cpu>\n</system>\n");
+  CHECK(node.devices == 2);
+  CHECK(node.nics == 1);
+  CHECK(links_of(fabric_of(cluster_text(std::vector{node}, {})), "pcie", "gpu", "plx") == "2 x 63 GB/s");
+}
+
 TEST_CASE("slots of fewer lanes are narrower, and those of a virtual machine as the GPU's own") {
   std::string text = dump(on_switches);
   text.replace(text.find("link_width=\"16\">\n<gpu"), 15, "link_width=\"8\"");

@@ -170,6 +170,33 @@ TEST_CASE("a bound takes the fastest of several types of hosts") {
   CHECK(bound <= time_of(experiment, training));
 }
 
+// What waits for what makes the rest of the time; each of these jobs has little of that.
+TEST_CASE("bounds count what takes most of the time") {
+  const std::string slow = "perturb: {links: {nic.up: {bandwidth: 2 %}}}\n";
+  const std::string wide = "{layers: 4, hidden: 4096, heads: 32, vocab: 1000, sequence: 64, tied_embeddings: false}";
+  const std::string thin = "{layers: 8, hidden: 1024, heads: 16, vocab: 1000, sequence: 4096, tied_embeddings: false}";
+  // Gradients between two and, of every pass, among many; messages between stages; pairs of passes.
+  const std::vector<std::pair<double, JobText>> rows = {
+      {0.85,
+       {"dgx-a100", 2, 16, wide, "  parallel: {tensor: 8, data: 2, zero: 0}\n  overlap: {gradients: false}\n" + slow}},
+      {0.97, {"dgx-a100", 2, 64, wide, "  parallel: {data: 16, zero: 2}\n  overlap: {gradients: false}\n" + slow}},
+      {0.97, {"dgx-a100", 2, 8, thin, "  parallel: {pipeline: 2, data: 8, zero: 0}\n" + slow}},
+      {0.97, {"dgx-a100", 2, 64, thin, "  parallel: {pipeline: 2, data: 8, zero: 0}\n" + slow}},
+      {0.97, {"dgx-a100", 1, 16, thin, "  parallel: {pipeline: 4, data: 2, zero: 0}\n  schedule: {kind: dualpipe}\n"}},
+      {0.97,
+       {"dgx-a100", 1, 64, thin, "  parallel: {pipeline: 4, data: 2, zero: 0}\n  schedule: {kind: dualpipev}\n"}}};
+  for (const auto& [least, job] : rows) {
+    CAPTURE(job.model, job.more);
+    experiment::Experiment experiment = read(file_of(job));
+    const workload::TrainingSpec training = training_of(experiment);
+    experiment::PlanBounds bounds(experiment);
+    const Duration bound = bounds.refined(training, bounds.of(training, Bytes::max()).time);
+    const Duration time = time_of(experiment, training);
+    CHECK(bound <= time);
+    CHECK(static_cast<double>(bound.count()) > least * static_cast<double>(time.count()));
+  }
+}
+
 TEST_CASE("no plan of many takes less than its bound", "[.many]") {
   for (const JobText& job : jobs()) CHECK(check_bounds(job, 500));
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "system/plans/plans.h"
 #include "tests/system/folding/folded.h"
 
 using namespace orrery;
@@ -62,6 +63,27 @@ TEST_CASE("equal sizes take what the algorithm takes, to the picosecond") {
             CHECK(simulate_collective(CollectiveKind::kAllToAll, Bytes(bytes), fabric, given, model) ==
                   simulate_collective(CollectiveKind::kAllToAll, Bytes(bytes), fabric, even, model));
           }
+}
+
+TEST_CASE(
+    "an exchange of sizes of its own is named by the one algorithm that it takes, an even one by those of the "
+    "dimensions") {
+  const std::vector<DimensionSpec> dimensions = {dimension("ring", 4, kBandwidth, kLatency),
+                                                 dimension("switch", 3, kBandwidth, kLatency)};
+  const Fabric fabric = compose(dimensions);
+  JobBuilder builder(12);
+  std::vector<DeviceId> placement;
+  for (std::uint32_t rank = 0; rank < 12; ++rank) {
+    builder.collective(rank, CollectiveKind::kAllToAll, Bytes(kMegabyte), kWorld);
+    builder.collective(rank, CollectiveKind::kAllToAll, Bytes(kMegabyte + rank), kWorld);
+    placement.push_back(DeviceId(rank));
+  }
+  const workload::Job job = builder.build();
+  const workload::Matching matching = workload::match(job);
+  const CollectiveOptions options = always("direct", 2);
+  const CollectivePlans plans(job, matching, fabric, placement, options);
+  CHECK(plans.way(kWorld, 0).algorithm == "direct+direct");
+  CHECK(plans.way(kWorld, 1).algorithm == "direct");
 }
 
 TEST_CASE("all-to-alls of sizes of their own fold") {

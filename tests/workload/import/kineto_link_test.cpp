@@ -97,6 +97,16 @@ TEST_CASE("what a kernel without notes communicates is told by the operators of 
   CHECK(bytes_of(import({list.str()}), "ncclKernel_X") == Bytes(32));
 }
 
+// Two calls of the library within one of c10d, for more elements the second time.
+TEST_CASE("a call of the host says what the first call of the library within it communicates") {
+  KinetoText text(0, 2);
+  old_call(text, 100, "c10d::allreduce_", "nccl:all_reduce", "[[]]", "[[1000]]");
+  text.event(R"("ph": "X", "cat": "cpu_op", "name": "nccl:all_reduce", "pid": 71, "tid": 1, "ts": 97.0, "dur": 1.0, )"
+             R"("args": {"External id": 7, "Input Dims": [[2000]], "Input type": ["float"]})");
+  CHECK_THAT(problems({text.str(), old_execution_trace(1000)}, {.symmetric = true}), !Contains("have a partner"));
+  CHECK_THAT(problems({text.str(), old_execution_trace(2000)}, {.symmetric = true}), Contains("only 0 of its 1 calls"));
+}
+
 TEST_CASE("an execution trace says what the profile of its step does not") {
   CHECK(problems({reduce_profile(1000), old_execution_trace(1000)}, {.symmetric = true}).find("nothing says") ==
         std::string::npos);

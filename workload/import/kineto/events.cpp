@@ -285,7 +285,9 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
         if (key_ == "name" && trace_.device.empty()) trace_.device = std::move(value.text);
         break;
       case Level::kTrace:
-        if (key_ == "baseTimeNanoseconds") trace_.base = integer(value).value_or(0);
+        if (key_ == "baseTimeNanoseconds") {
+          if (const std::optional<std::int64_t> base = integer(value)) trace_.base = *base;
+        }
         break;
       case Level::kEvent:
         event_field(std::move(value));
