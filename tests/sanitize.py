@@ -3,8 +3,8 @@
 """scripts/test --sanitize [PART]: the test suites under sanitizers, in parts of at most 80 minutes on two cores.
 
 Parts asan-1, asan-2, ... have all suites that ctest knows between them, under AddressSanitizer and UndefinedBehaviorSanitizer (preset `asan`); tsan has sweeps, searches and what else works on several threads, under ThreadSanitizer (preset `tsan`); valgrind has the
-command line (preset `release`). PART is the name of one; `next` the one whose turn it is by the number of commits; `list` prints all, with
-their suites. Without it all run, one after the other. Nothing is suppressed."""
+command line (preset `release`). PART is the name of one; `next` the one whose turn it is by the number of GitHub's run, elsewhere of commits;
+`list` prints all, with their suites. Without it all run, one after the other. Each says its minutes. Nothing is suppressed."""
 import concurrent.futures
 import json
 import os
@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 BUILD = SOURCE / "build"
@@ -27,6 +28,8 @@ SECONDS = {
 FEW = 12
 MOST_SECONDS = 1700  # of a part; sanitized programs take some five times as long, and two cores share them
 SLOWER = 5
+MOST_MINUTES = 80  # of a part on two cores, its build included
+HANGS = 3 * MOST_MINUTES * 60  # seconds after which a program is taken to hang
 # Programs of Catch2 whose cases are dealt to several parts.
 SHARDS = {"study": 3}
 # Cases by the files that they are in, and suites of the command line.
@@ -40,7 +43,7 @@ VALGRIND = ["valgrind", "--quiet", "--error-exitcode=99", "--trace-children=yes"
 
 
 def how_it_ended(code):
-    """In words, by the return code of subprocess, which has the signal that killed a program as a negative number. A shell adds 128 to it."""
+    """Words for how a program ended, by subprocess's return code: a signal that killed it is a negative number, or 128 more if a shell says it."""
     killed = -code if code < 0 else code - 128
     if killed not in set(signal.Signals):
         return f"exit code {code}"
@@ -50,7 +53,11 @@ def how_it_ended(code):
 def run(command, **more):
     """True if it ends well; says what ended how otherwise."""
     words = [str(word) for word in command]
-    code = subprocess.run(words, cwd=SOURCE, **more).returncode
+    try:
+        code = subprocess.run(words, cwd=SOURCE, timeout=HANGS, **more).returncode
+    except subprocess.TimeoutExpired:
+        print(f"sanitized: {' '.join(words)}: has not ended after {HANGS / 3600:.0f} hours", flush=True)
+        return False
     if code != 0:
         print(f"sanitized: {' '.join(words)}: {how_it_ended(code)}", flush=True)
     return code == 0
@@ -104,10 +111,11 @@ def run_shard(name, shard, shards):
         file.flush()
         if sorted(cases_of(program, "--input-file", file.name)) != sorted(chosen):
             sys.exit(f"scripts/test: {program} does not take its cases by their names")
-        done = subprocess.run([program, "--input-file", file.name], cwd=SOURCE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    print(f"{name}, {len(chosen)} of {len(cases)} cases\n{done.stdout.decode(errors='replace')}"
-          + (f"sanitized: {program}: {how_it_ended(done.returncode)}\n" if done.returncode else ""), flush=True)
-    return done.returncode == 0
+        with tempfile.TemporaryFile() as said:
+            good = run([program, "--input-file", file.name], stdout=said, stderr=subprocess.STDOUT)
+            said.seek(0)
+            print(f"{name}, {len(chosen)} of {len(cases)} cases\n{said.read().decode(errors='replace')}", flush=True)
+    return good
 
 
 def run_asan(part):
@@ -128,8 +136,8 @@ def run_tsan(_):
     if subprocess.run([*fixed, "true"], stderr=subprocess.DEVNULL).returncode != 0:
         fixed = []
     environment = {**os.environ, "TSAN_OPTIONS": "halt_on_error=1 second_deadlock_stack=1"}
-    good = [run([*fixed, BUILD / "tsan" / "tests" / name / f"test_{name}", "--filenames-as-tags", ",".join(f"[#{file}]" for file in files)],
-                env=environment) for name, files in TSAN_CASES.items()]
+    good = [run([*fixed, BUILD / "tsan" / "tests" / name / f"test_{name}", "--filenames-as-tags", "--warn", "NoTests", f"[#{file}]"],
+                env=environment) for name, files in TSAN_CASES.items() for file in files]
     return run([*fixed, "ctest", "--preset", "tsan", "--tests-regex", f"^({'|'.join(TSAN_SUITES)})$"], env=environment) and all(good)
 
 
@@ -149,7 +157,7 @@ def run_valgrind(_):
 
 
 def all_parts():
-    """[(name, what it has, minutes at most or None, how to run it)]."""
+    """[(name, what it has, minutes that it may take or None, how to run it)]."""
     configure("asan")
     found = []
     parts, loads = asan_parts(known_suites())
@@ -163,7 +171,8 @@ def all_parts():
 
 def chosen(parts, wanted):
     if wanted == "next":
-        counted = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=SOURCE, stdout=subprocess.PIPE, check=True).stdout
+        counted = os.environ.get("GITHUB_RUN_NUMBER") or subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=SOURCE,
+                                                                        stdout=subprocess.PIPE, check=True).stdout
         return [parts[int(counted) % len(parts)]]
     named = [part for part in parts if wanted in ("", part[0])]
     if not named:
@@ -175,12 +184,18 @@ def main(wanted=""):
     parts = all_parts()
     if wanted == "list":
         for name, what, minutes, _ in parts:
-            print(f"{name}: {what}" + (f" ({minutes:.0f} min at most)" if minutes else ""))
+            print(f"{name}: {what}" + (f" (about {minutes:.0f} min)" if minutes else ""))
         return 0
     failed = []
     for name, what, _, go in chosen(parts, wanted):
         print(f"part {name} of {len(parts)}: {what}", flush=True)
-        if not go():
+        began = time.monotonic()
+        good = go()
+        minutes = (time.monotonic() - began) / 60
+        print(f"part {name}: {minutes:.0f} min on {os.cpu_count()} cores, its build included", flush=True)
+        if minutes > MOST_MINUTES:
+            print(f"sanitized: part {name} is to take {MOST_MINUTES} min on two cores\n  hint: SECONDS of tests/sanitize.py says what suites take", flush=True)
+        if not good:
             failed.append(name)
     print("sanitized: " + (f"failed in {', '.join(failed)}" if failed else "nothing found"), flush=True)
     return 1 if failed else 0

@@ -20,6 +20,8 @@ def main(build):
     problems += [f"part {i} takes {load} s" for i, load in enumerate(loads, 1) if load > sanitize.MOST_SECONDS]
     problems += [f"'{name}' is no suite" for names in (sanitize.SECONDS, sanitize.SHARDS, sanitize.TSAN_CASES, sanitize.TSAN_SUITES,
                                                        sanitize.VALGRIND_SUITES) for name in names if name not in suites]
+    problems += [f"{suite} has no {file}.cpp" for suite, files in sanitize.TSAN_CASES.items() for file in files
+                 if not list((sanitize.SOURCE / "tests" / suite).rglob(f"{file}.cpp"))]
     if sum(dealt.values()) != len(wanted) or len(suites) < 50:
         problems.append(f"{sum(dealt.values())} pieces of {len(suites)} suites")
     problems += [f"{code} is told as '{told}'" for code, wanted in ((1, "exit code 1"), (99, "exit code 99"), (-11, "killed by SIGSEGV"),

@@ -72,7 +72,7 @@ bool is_collective_log(const Beginning& file) {
          (file.has("busbw") || file.has("algbw") || file.has("# nThread") || file.has("# Using devices"));
 }
 
-// That says by itself which operation was timed.
+// Tells whether the log says by itself which operation was timed.
 bool is_named_log(const Beginning& file) { return is_collective_log(file) && file.has("_perf"); }
 
 // Heading of a table of values separated by commas.

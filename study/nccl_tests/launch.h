@@ -8,7 +8,7 @@
 
 namespace orrery::study {
 
-// As the README of nccl-tests runs it: on one node by one process (`-g 8`), on several by MPI.
+// The launch of nccl-tests as its README has it: on one node by one process (`-g 8`), on several by MPI.
 constexpr collectives::LaunchMode usual_nccl_launch(std::uint32_t nodes) {
   return nodes == 1 ? collectives::LaunchMode::kSingleProcess : collectives::LaunchMode::kMpi;
 }

@@ -209,7 +209,7 @@ CollectivePlan plan_collective(const PlanRequest& request, const CommunicatorLay
   ORRERY_ASSERT(request.bytes_of_member.empty() || layout.sizes.size() == 1);
   CollectivePlan plan;
   plan.layout = &layout;
-  // That of a call without a root is at the lowest coordinates, in whatever order the group lists its members.
+  // The root of a call that names none is at the lowest coordinates, in whatever order the group lists its members.
   plan.root = layout.coordinates(has_root(request.kind) ? layout.position_of[request.root] : 0);
   if (layout.size() == 1) return plan;
   if (const collectives::MessageTable* table = algorithms.front().table) require_doable(request, *table);

@@ -8,6 +8,7 @@ changes by itself, else several at once.
 import ctypes
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,8 +24,10 @@ SWEEP = "experiment: job.yaml\nvary: [{key: workload.batch.micro, values: [1, 2]
 KERNELS = "m,n,k,time_us\n4096,4096,4096,600\n8192,8192,8192,4600\n8192,8192,4096,2300\n"
 LAYERS = SOURCE / "docs" / "examples" / "layers.txt"
 SCRIPT = SOURCE / "docs" / "examples" / "launch_scripts" / "llama3_8b_fp8.sh"
+TABLE = SOURCE / "configs" / "validation" / "training" / "bert-2020.yaml"
+TOPOLOGY = SOURCE / "docs" / "examples" / "machines" / "hgx-h100.xml"
 INPUTS = {"job.yaml": SMALL_JOB, "sweep.yaml": SWEEP, "kernels.csv": KERNELS, "layers.txt": LAYERS.read_text(),
-          "launch.sh": SCRIPT.read_text(), **astra_sim_files()}
+          "launch.sh": SCRIPT.read_text(), "table.yaml": TABLE.read_text(), "hgx.xml": TOPOLOGY.read_text(), **astra_sim_files()}
 # Every way of an answer out of the program, in an order in which one writes what another reads. JOBS stands for the
 # number of threads.
 COMMANDS = """
@@ -40,11 +43,14 @@ collective --cluster dgx-a100 --op all_reduce -b 8 -e 1G --json log.json --html 
 calibrate log.json kernels.csv --cluster dgx-a100 --out cluster.yaml --software-out software.yaml --json calibrate.json
 workload generate job.yaml -o traces
 workload inspect traces/rank --groups traces/groups.json --json inspect.json
+workload lint traces/rank --groups traces/groups.json --json lint.json
+validate --training-table table.yaml --jobs JOBS --json validate.json --html validate.html
 workload import layers.txt --ranks 8 -o layers
 workload import launch.sh --cluster dgx-h200 --nodes 4 --out imported.yaml --details
 check job.yaml sweep.yaml traces/rank.0.et --json check.json
 model show llama3-8b --parallel tensor=8,data=2 --json model.json
 cluster show cluster.yaml --dot
+cluster import hgx.xml
 list models --json models.json
 man --out man
 """.strip().splitlines()
@@ -134,10 +140,24 @@ def answers(program, difference, top):
     return found
 
 
+def offered(program, folder, command=()):
+    """All commands that --help names, with those of their own."""
+    text = subprocess.run([program, *command, "--help"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    below = re.search(r"^Subcommands:\n((?:  .*\n)+)", text, re.M)
+    if not below:
+        yield " ".join(command)
+        return
+    for name in re.findall(r"^  (\w\S*)", below.group(1), re.M):
+        yield from offered(program, folder, (*command, name))
+
+
 def main():
     program, checks = str(Path(sys.argv[1]).resolve()), Checks()
     others = [str(Path(other).resolve()) for other in sys.argv[2:] if other != "--long"]
     with scratch_folder() as top, scratch_folder() as languages:
+        tried = {" ".join(words[:count]) for words in commands(1) for count in (1, 2)}
+        untried = set(offered(program, top)) - tried
+        checks.check(not untried, "all commands of --help are compared", untried)
         first = answers(program, Difference("first"), top)
         failed = {name: code for name, code in first.items() if name.startswith("exit code") and code != 0}
         checks.check(not failed, "all commands succeed", f"{failed}\n" + "\n".join(

@@ -3,6 +3,7 @@
 """hardening_test.py PROGRAM: the programs that are built, and installed, defend themselves: random addresses, tables of
 functions that nobody can write to, no stack that can be executed, checks of the stack and of the C library's copies,
 and that they have no means for what no input may make them do. Builds without optimisation do not check copies. `readelf` of binutils tells."""
+import json
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 from orrery_program import Checks, scratch_folder
 
 NAMES = ("orrery", "orrery-study")
+LAYERS = ("core", "workload", "collectives", "network", "system", "report", "experiment", "study", "astra", "cli")
 # Functions that reach the network, a shell or code from elsewhere; and those that start another program, which few do.
 FOREIGN = re.compile(r"\b(socket|socketpair|connect|bind|listen|accept4?|send|sendto|sendmsg|recv|recvfrom|recvmsg|getaddrinfo|"
                      r"gethostby\w+|system|popen|wordexp|dlopen|dlmopen)@")
@@ -41,6 +43,16 @@ def missing(path, is_optimised):
              "checks of copies (_FORTIFY_SOURCE)": not is_optimised or re.search(r" __(mem|str)\w*_chk\b", symbols),
              "no search for libraries elsewhere": not re.search(r"\((RPATH|RUNPATH)\)", dynamic)}
     return [name for name, holds in found.items() if not holds]
+
+
+def check_units(checks, build, is_optimised):
+    """Each unit of the programs' own is compiled with the checks: libraries that are linked in have theirs, which the programs show as well."""
+    wanted = ["-fstack-protector-strong", "-fPIE", *(["-D_FORTIFY_SOURCE=3"] if is_optimised else [])]
+    units = json.loads((build / "compile_commands.json").read_text())
+    own = [unit for unit in units if re.search(r" -o (?:%s)/CMakeFiles/(?!orrery_parse_configs)" % "|".join(LAYERS), unit["command"])]
+    checks.check(len(own) > 2 * len(LAYERS), "the units of the layers are known", len(own))
+    without = [f"{unit['file']}: {word}" for unit in own for word in wanted if word not in unit["command"].split()]
+    checks.check(not without, "each unit is compiled with the checks", "\n".join(without[:5]))
 
 
 def check_imports(checks, path):
@@ -78,6 +90,7 @@ def main():
         subprocess.run(["cmake", "--install", str(build), "--prefix", folder], check=True, capture_output=True)
         for path in (*(build / name for name in NAMES), *(Path(folder, "bin", name) for name in NAMES)):
             checks.check(not missing(path, is_optimised), f"{path} has all defences", "\n".join(missing(path, is_optimised)))
+        check_units(checks, build, is_optimised)
         for name in NAMES:
             check_imports(checks, build / name)
         check_judge(checks, folder)

@@ -54,7 +54,7 @@ struct Remedy {
   bool may_run_out = false;
 };
 
-// Of "workload.a: b and workload.c: d (70 GiB, may run out)".
+// Parses "workload.a: b and workload.c: d (70 GiB, may run out)".
 Remedy remedy_of(std::string text) {
   Remedy remedy;
   const std::size_t figure = text.find(" (");
@@ -72,7 +72,7 @@ Remedy remedy_of(std::string text) {
   return remedy;
 }
 
-// All of "would fit with ..., or ...; --allow-oom ...".
+// Parses all remedies of "would fit with ..., or ...; --allow-oom ...".
 std::vector<Remedy> remedies_of(const std::string& hint) {
   const std::string begin = "would fit with ";
   REQUIRE(hint.starts_with(begin));

@@ -229,7 +229,7 @@ TEST_CASE("the search that a job is told of that does not fit is of what the com
   experiment.file = "/dev/stdin";  // has been read by then
   CHECK_FALSE(hint_of(experiment).empty());
   CHECK(hint_of(experiment).find("orrery search") == std::string::npos);
-  // Of an experiment that no command line makes nothing is known.
+  // An experiment that no command line makes has no command that could be named.
   const Experiment made =
       read_experiment(file, parse_config(text + "nodes: 1\n", file, diagnostics), kFiles, diagnostics);
   CHECK_FALSE(hint_of(made).empty());

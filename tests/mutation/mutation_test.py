@@ -59,7 +59,7 @@ def wrong_choices(script):
     rows = [{"room": "core", "outcome": outcome, "equivalent": why} for outcome, why in
             [("killed", ""), ("killed", ""), ("killed", ""), ("survived", ""), ("survived", "why"), ("not reached", ""), ("does not compile", "")]]
     last = list(script.table(rows, {"core": 90}))[-1]
-    if last != "| all | 90 | 7 | 1 | 1 | 3 | 1 | 1 | 75 % |":
+    if last != "| all | 90 | 7 | 1 | 3 | 1 | 2 | 1 | 60 % |":
         yield f"another score: {last}"
 
 

@@ -236,7 +236,7 @@ class Simulation:
             self.clock.after(0, lambda now: None)  # peers see it in the next round
 
     def call_ended(self, rank, node):
-        """That a call is done is known in the next round."""
+        """Has the rank learn in the next round that its call is done."""
         self.clock.after(0, lambda now: rank.ended(node, now))
 
     def start_send(self, rank, node, operation):

@@ -366,7 +366,7 @@ TEST_CASE("what repeats a shipped file is not by hand, and calibrated constants 
 
 namespace {
 
-// By hand of the job as it is written, with settings.
+// Keys set by hand in the job as it is written, with settings.
 std::string by_hand_set(const std::vector<std::string>& settings) {
   Diagnostics diagnostics;
   ConfigValue root = parse_config(kJobOfH100, "own.yaml", diagnostics);
@@ -381,7 +381,7 @@ std::string by_hand_set(const std::vector<std::string>& settings) {
 TEST_CASE("a setting is by hand where it changes a value, and no name of a part of the machine is") {
   CHECK(by_hand_set({}).empty());
   CHECK(by_hand_set({"cluster.name=x"}).empty());
-  // As dgx-h100 has it: 400 Gb/s.
+  // The bandwidth that dgx-h100 has, 400 Gb/s.
   for (const char* same : {"400 Gb/s", "400 Gbps", "50 GB/s", "0.05 TB/s"})
     CHECK(by_hand_set({std::string("cluster.node.nics.bandwidth=") + same}).empty());
   CHECK(by_hand_set({"cluster.node.nics.bandwidth*=1"}).empty());

@@ -6,14 +6,14 @@
 
 #include "tests/fuzz/chakra_sink.h"
 #include "tests/fuzz/fuzzer.h"
+#include "tests/fuzz/problems.h"
 #include "workload/tools/dump.h"
 
 ORRERY_FUZZER(fuzz_chakra, bytes) {
-  try {
+  orrery::fuzz::check_refusals([&] {
     orrery::test::ChakraSink sink;
     orrery::workload::read_chakra("fuzzed.et", bytes, sink);
     std::ostringstream dump;
     orrery::workload::dump_chakra("fuzzed.et", bytes, dump);
-  } catch (const orrery::InputError&) {
-  }
+  });
 }

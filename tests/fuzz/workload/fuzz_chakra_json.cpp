@@ -7,6 +7,7 @@
 
 #include "tests/fuzz/chakra_sink.h"
 #include "tests/fuzz/fuzzer.h"
+#include "tests/fuzz/problems.h"
 #include "workload/chakra/reader.h"
 #include "workload/chakra/wire.h"
 
@@ -23,9 +24,8 @@ class RoundTrip : public orrery::test::ChakraSink {
 }  // namespace
 
 ORRERY_FUZZER(fuzz_chakra_json, input) {
-  try {
+  orrery::fuzz::check_refusals([&] {
     RoundTrip sink;
     orrery::workload::read_chakra_json("fuzzed.json", input, sink);
-  } catch (const orrery::InputError&) {
-  }
+  });
 }
