@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -78,11 +80,18 @@ report::ResultSource source_from(const ConfigValue& value, const std::string& pa
   return source;
 }
 
-// InputError where it is no JSON.
+// InputError where it is no JSON, or has one of its parts twice, of which other readers take the other one.
 void check_syntax(const std::string& path, const std::string& document) {
+  std::set<std::string> keys;
   try {
     using Json = nlohmann::json;
-    parse_json(document, [](int, Json::parse_event_t, Json&) { return false; });
+    parse_json(document, [&](int depth, Json::parse_event_t event, Json& value) {
+      if (depth == 1 && event == Json::parse_event_t::key && !keys.insert(value.get<std::string>()).second)
+        throw InputError(
+            {path}, fmt::format("'{}' is given twice in this result of a run", printable(value.get<std::string>(), 60)),
+            kWriteAgain);
+      return false;
+    });
   } catch (const JsonError& error) {
     throw InputError(place_in(path, document, error.offset()),
                      "is a result of a run that is damaged: not JSON: " + error.reason(), kWriteAgain);
@@ -103,14 +112,16 @@ std::filesystem::path folder_of(const report::ResultSource& source, const std::s
     folders.push_back(up);
     if (up == up.parent_path()) break;
   }
-  const auto has_it = [&](const std::filesystem::path& folder) {
-    return sha256_of_file(from_folder(folder, data->path)) == data->sha256;
-  };
-  if (const auto same = std::ranges::find_if(folders, has_it); same != folders.end()) return *same;
+  // Devices and pipes, which a run notes no digest of, are not waited for.
   const auto has_one = [&](const std::filesystem::path& folder) {
     std::error_code code;
-    return std::filesystem::exists(from_folder(folder, data->path), code);
+    const std::string file = from_folder(folder, data->path);
+    return std::filesystem::is_regular_file(file, code) && std::filesystem::file_size(file, code) > 0;
   };
+  const auto has_it = [&](const std::filesystem::path& folder) {
+    return has_one(folder) && sha256_of_file(from_folder(folder, data->path)) == data->sha256;
+  };
+  if (const auto same = std::ranges::find_if(folders, has_it); same != folders.end()) return *same;
   if (const auto there = std::ranges::find_if(folders, has_one); there != folders.end()) return *there;
   throw InputError({path}, fmt::format("the run read '{}', which is not to be found", printable(data->path, 300)),
                    "run it from the folder of that run, or put the result into a folder below it");

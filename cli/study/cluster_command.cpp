@@ -345,7 +345,8 @@ void import_cluster(const ImportOptions& options, const Session& session) {
   for (const std::string& file : options.files) {
     const std::string read = read_text(file, {.most = kMostImported, .what = "a topology"});
     const std::size_t first = read.find_first_not_of(" \t\r\n");
-    if (first != std::string::npos && read[first] == '<') {
+    if (first == std::string::npos) throw InputError({file}, "the file is empty", std::string(kImportHint));
+    if (read[first] == '<') {
       add_xml(file, read, options.device, parts);
     } else if (network::is_rocm_topology(read)) {
       parts.nodes.push_back(network::read_rocm_topology(read, file, options.device));

@@ -102,6 +102,7 @@ std::vector<std::string> key_names(const ConfigFiles& files, const Section::Read
 
 std::vector<std::string> paths_with(std::string part, const std::string& section,
                                     const std::vector<std::string>& paths) {
+  if (std::ranges::count(part, '.') > std::ptrdiff_t{kDeepestValue}) return {};
   for (; !part.empty(); part.resize(part.find('.') == std::string::npos ? 0 : part.rfind('.')))
     for (const std::string& above : {section, std::string()}) {
       std::vector<std::string> found;

@@ -2,6 +2,7 @@
 // Paths and names of keys: values that are there, keys that readers declare, and those that a mistaken name may mean.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "core/config/config.h"
 
 namespace orrery {
+
+// The most levels that a configuration has, in a file as by the path of a key.
+inline constexpr std::size_t kDeepestValue = 64;
 
 // The value at a path, "a.b[0].c"; null if there is none. The root itself for an empty path.
 ConfigValue* value_at_path(ConfigValue& root, std::string_view path);

@@ -15,13 +15,13 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include "core/config/key_path.h"
 #include "core/config/tree.h"
 #include "core/utf8.h"
 
 namespace orrery {
 namespace {
 
-constexpr std::size_t kDeepest = 64;
 constexpr std::size_t kMostValues = 1'000'000;
 
 Location location_at(const std::string& file, std::string_view text, std::size_t offset) {
@@ -98,7 +98,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void count_one(std::size_t depth, const YAML::Mark& mark) {
-    if (depth > kDeepest) give_up(mark, kTooDeep);
+    if (depth > kDeepestValue) give_up(mark, kTooDeep);
     if (++values_ > kMostValues)
       give_up(mark, fmt::format("more than {} values", kMostValues), "aliases that repeat one another multiply");
   }
@@ -161,7 +161,7 @@ class TreeBuilder : public YAML::EventHandler {
     return true;
   }
 
-  const std::string kTooDeep = fmt::format("nested deeper than {} levels", kDeepest);
+  const std::string kTooDeep = fmt::format("nested deeper than {} levels", kDeepestValue);
 
   const Location& end_;
   Diagnostics& diagnostics_;

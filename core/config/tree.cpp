@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/key_path.h"
 #include "core/config/original_paths.h"
 #include "core/config/other_names.h"
 #include "core/config/parsed_files.h"
@@ -20,6 +21,7 @@
 #include "core/config/relative.h"
 #include "core/files/input_files.h"
 #include "core/files/read_file.h"
+#include "core/files/shell_word.h"
 #include "core/sha256.h"
 #include "core/suggest.h"
 
@@ -378,8 +380,10 @@ bool ConfigFiles::open(ConfigValue& value, std::string_view folder, Diagnostics&
     path = shipped_ / folder / (name + ".yaml");
     std::error_code code;
     if (!std::filesystem::exists(path, code)) {
+      const bool is_file = !name.empty() && std::filesystem::is_regular_file(path_from(value.where.file, name), code);
       diagnostics.error(value.where, fmt::format("no '{}' among the shipped {}", printable(name), folder),
-                        suggestion(name, names(folder)));
+                        is_file ? fmt::format("a file is named by its path: {}", shown_shell_word("./" + name))
+                                : suggestion(name, names(folder)));
       return false;
     }
   }
@@ -430,7 +434,13 @@ void set_value(ConfigValue& root, std::string_view path, ConfigValue value, cons
       return multiply_value(root, path, *factor, where, files, diagnostics, resolve);
   ConfigValue* place = &root;
   std::string_view folder;
-  for (const std::string& part : split_key_path(plain_path(path))) {
+  const std::vector<std::string> parts = split_key_path(plain_path(path));
+  if (parts.size() > kDeepestValue) {
+    diagnostics.error(where, fmt::format("a path of {} keys; none is longer than {}", parts.size(), kDeepestValue),
+                      "orrery list keys names all keys");
+    return;
+  }
+  for (const std::string& part : parts) {
     if (part.empty()) {
       diagnostics.error(where, "an empty key: two dots in a row, or one at the start or the end");
       return;

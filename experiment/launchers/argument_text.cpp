@@ -36,20 +36,24 @@ std::string scalar_text(const toml::node& node) {
   return text.str();
 }
 
-ConfigValue tree_of_toml(const toml::node& node, const std::string& file) {
+constexpr std::size_t kMostTomlValues = 1'000'000;
+
+// `left`: how many values more there may be. Throws InputError.
+ConfigValue tree_of_toml(const toml::node& node, const std::string& file, std::size_t& left) {
   ConfigValue value;
   value.where = place_of(node.source(), file);
+  if (left-- == 0) throw InputError(value.where, fmt::format("more than {} values", kMostTomlValues));
   if (const toml::table* table = node.as_table()) {
     value.kind = ConfigValue::Kind::kMap;
     for (const auto& [key, member] : *table)
-      value.entries.push_back({std::string(key.str()), place_of(key.source(), file), tree_of_toml(member, file)});
+      value.entries.push_back({std::string(key.str()), place_of(key.source(), file), tree_of_toml(member, file, left)});
     // Tables are sorted by name; files are read in their order.
     value.entries.sort([](const ConfigEntry& a, const ConfigEntry& b) {
       return std::pair(a.where.line, a.where.column) < std::pair(b.where.line, b.where.column);
     });
   } else if (const toml::array* array = node.as_array()) {
     value.kind = ConfigValue::Kind::kList;
-    for (const toml::node& item : *array) value.items.push_back(tree_of_toml(item, file));
+    for (const toml::node& item : *array) value.items.push_back(tree_of_toml(item, file, left));
   } else {
     value.kind = ConfigValue::Kind::kScalar;
     value.scalar = scalar_text(node);
@@ -97,7 +101,10 @@ ConfigValue parse_toml(std::string_view text, const std::string& file, Diagnosti
     return {ConfigValue::Kind::kMap, {file}, {}, {}, {}};
   }
   try {
-    return tree_of_toml(toml::parse(text, file), file);
+    std::size_t left = kMostTomlValues;
+    return tree_of_toml(toml::parse(text, file), file, left);
+  } catch (const InputError& error) {
+    for (const Problem& problem : error.problems()) diagnostics.error(problem.where, problem.message, problem.hint);
   } catch (const toml::parse_error& error) {
     diagnostics.error(place_of(error.source(), file), fmt::format("not TOML: {}", printable(error.description(), 200)));
   }

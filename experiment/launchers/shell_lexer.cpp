@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "experiment/launchers/shell_words.h"
@@ -30,6 +31,7 @@ class ShellLexer {
       commands_.push_back(std::move(command_));
     }
     command_ = {};
+    test_ = Test::kNone;
   }
 
   void step() {
@@ -69,30 +71,28 @@ class ShellLexer {
     }
   }
 
-  // "[[ a && b < c ]]": marks between the brackets are words.
-  bool in_test() const {
-    const auto& words = command_.words;
-    const auto begin = std::ranges::find(words, "[[", &RawWord::text);
-    return begin != words.end() &&
-           std::none_of(begin, words.end(), [](const RawWord& word) { return word.text == "]]"; });
+  void add_word(std::string text, int line) {
+    if (test_ == Test::kNone && text == "[[") test_ = Test::kOpen;
+    if (test_ == Test::kOpen && text == "]]") test_ = Test::kClosed;
+    command_.words.push_back({std::move(text), line});
   }
 
   // "((" as a word, and what stands before "))" as another.
   bool arithmetic() {
     if (!starts("((")) return false;
     const std::size_t end = std::min(text_.find("))", at_), text_.size());
-    command_.words.push_back({"((", line_});
-    command_.words.push_back({std::string(text_.substr(at_ + 2, end - std::min(end, at_ + 2))), line_});
+    add_word("((", line_);
+    add_word(std::string(text_.substr(at_ + 2, end - std::min(end, at_ + 2))), line_);
     line_ += static_cast<int>(std::ranges::count(text_.substr(at_, end - at_), '\n'));
     at_ = std::min(end + 2, text_.size());
     return true;
   }
 
   bool separator() {
-    if (in_test()) {
+    if (test_ == Test::kOpen) {  // "[[ a && b < c ]]": marks between the brackets are words
       for (const std::string_view mark : {"&&", "||", "|", "(", ")", "<", ">"})
         if (starts(mark)) {
-          command_.words.push_back({std::string(mark), line_});
+          add_word(std::string(mark), line_);
           at_ += mark.size();
           return true;
         }
@@ -136,7 +136,7 @@ class ShellLexer {
     take_word(text);
     if ((peek() == '<' || peek() == '>') && redirection(text)) return;
     if (!text.empty())
-      command_.words.push_back({std::move(text), line});
+      add_word(std::move(text), line);
     else
       ++at_;  // a character that begins no word
   }
@@ -240,6 +240,7 @@ class ShellLexer {
   int line_;
   int depth_ = 0;  // of quotes and brackets
   ShellCommand command_;
+  enum class Test : std::uint8_t { kNone, kOpen, kClosed } test_ = Test::kNone;  // of the command's first "[["
   std::vector<ShellCommand> commands_;
   std::vector<std::string> here_documents_;
   std::optional<int> open_quote_;
@@ -249,6 +250,51 @@ class ShellLexer {
 
 std::vector<ShellCommand> shell_commands(std::string_view text, int first_line, std::optional<int>& open_quote) {
   return ShellLexer(text, first_line).read(open_quote);
+}
+
+bool begins_loop(std::string_view word) {
+  return word == "for" || word == "while" || word == "until" || word == "select";
+}
+
+void drop(ShellCommand& command, std::size_t count) {
+  command.words.erase(command.words.begin(),
+                      command.words.begin() + static_cast<std::ptrdiff_t>(std::min(count, command.words.size())));
+}
+
+namespace {
+
+// Counts how many more of what `opens` than of `closes` are among the keywords that a command begins with.
+int depth_of(const ShellCommand& command, bool (*opens)(std::string_view), std::string_view closes) {
+  constexpr std::array<std::string_view, 6> kOthers = {"{", "}", "then", "else", "do", "!"};
+  int depth = 0;
+  for (const RawWord& word : command.words) {
+    if (opens(word.text))
+      ++depth;
+    else if (word.text == closes)
+      --depth;
+    else if (std::ranges::find(kOthers, word.text) == kOthers.end())
+      break;
+  }
+  return depth;
+}
+
+}  // namespace
+
+std::span<const ShellCommand> commands_until(std::span<const ShellCommand> commands, std::size_t& next,
+                                             bool (*opens)(std::string_view), std::string_view closes,
+                                             ShellCommand& last) {
+  const std::size_t first = next;
+  std::size_t end = commands.size();
+  int depth = 1;
+  while (next < commands.size()) {
+    depth += depth_of(commands[next++], opens, closes);
+    if (depth > 0) continue;
+    end = next - 1;
+    break;
+  }
+  if (next > first) last = commands[next - 1];
+  drop(last, depth <= 0 ? 1 : last.words.size());
+  return commands.subspan(first, end - first);
 }
 
 }  // namespace orrery::experiment

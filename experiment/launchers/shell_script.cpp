@@ -3,7 +3,9 @@
 // functions are followed; nothing is executed. What may be assigned where that cannot be told is not known from there.
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,35 +17,17 @@
 namespace orrery::experiment {
 namespace {
 
-using Commands = std::vector<ShellCommand>;
+using Commands = std::span<const ShellCommand>;
+
+constexpr int kMostCommands = 200'000;
+constexpr std::size_t kMostWork = std::size_t{1} << 28;
+constexpr std::size_t kMostOpen = 100;
 
 // Ends of what is run: a round of a loop, the loop, a function, the script.
 enum class Leave : std::uint8_t { kNothing, kRound, kLoop, kFunction, kScript };
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
-}
-
-bool begins_loop(std::string_view word) { return is_one_of(word, {"for", "while", "until", "select"}); }
-
-// Removes words from the front.
-void drop(ShellCommand& command, std::size_t count) {
-  command.words.erase(command.words.begin(),
-                      command.words.begin() + static_cast<std::ptrdiff_t>(std::min(count, command.words.size())));
-}
-
-// Counts how many more of what `opens` than of `closes` are among the keywords that a command begins with.
-int depth_of(const ShellCommand& command, bool (*opens)(std::string_view), std::string_view closes) {
-  int depth = 0;
-  for (const RawWord& word : command.words) {
-    if (opens(word.text))
-      ++depth;
-    else if (word.text == closes)
-      --depth;
-    else if (!is_one_of(word.text, {"{", "}", "then", "else", "do", "!"}))
-      break;
-  }
-  return depth;
 }
 
 class ShellReader {
@@ -60,16 +44,19 @@ class ShellReader {
     leave_ = Leave::kNothing;
     launch_.read_batch_lines(text);
     std::optional<int> open_quote;
-    run_all(shell_commands(text, 1, open_quote));
+    const std::vector<ShellCommand> commands = shell_commands(text, 1, open_quote);
+    run_all(commands);
     if (open_quote)
       diagnostics_.error({file_, *open_quote}, "a quote that begins here does not end", "the file may be truncated");
     if (launch_.found()) return;
     leave_ = Leave::kNothing;
-    for (const auto& [name, body] : std::exchange(functions_, {}))  // that something else calls
-      run_all(body);
+    for (const auto& [name, body] : std::exchange(functions_, {})) run_all(*body);  // that something else calls
   }
 
-  void finish(const std::vector<std::string>& files) { launch_.finish(files); }
+  // What was not read may have launched something.
+  void finish(const std::vector<std::string>& files) {
+    if (launch_.found() || !has_given_up_) launch_.finish(files);
+  }
 
  private:
   bool active() const { return blocks_.empty() || blocks_.back().active; }
@@ -77,8 +64,8 @@ class ShellReader {
 
   // --- control
 
-  void run_all(const Commands& commands) {
-    const Commands* const around = std::exchange(commands_, &commands);
+  void run_all(Commands commands) {
+    const Commands around = std::exchange(commands_, commands);
     const std::size_t next = std::exchange(next_, 0);
     const std::string joined = std::exchange(joined_by_, {});
     while (next_ < commands.size() && leave_ == Leave::kNothing) run(commands[next_++]);
@@ -88,11 +75,13 @@ class ShellReader {
   }
 
   void run(ShellCommand command) {
-    constexpr int kMostCommands = 200'000;
-    if (++ran_ == kMostCommands)
-      diagnostics_.error(at(command.line), fmt::format("the script runs more than {} commands", kMostCommands),
-                         "a loop that does not end?");
-    if (ran_ >= kMostCommands) return leave(Leave::kScript);
+    if (++ran_ > kMostCommands)
+      give_up(command.line, fmt::format("the script runs more than {} commands", kMostCommands));
+    if (variables_.work() > kMostWork)
+      give_up(command.line, fmt::format("the script's commands take more than {} MiB of values", kMostWork >> 20));
+    if (blocks_.size() + loops_ > kMostOpen)
+      give_up(command.line, fmt::format("more than {} loops, groups and conditions in one another", kMostOpen));
+    if (has_given_up_) return;
     if (!blocks_.empty() && blocks_.back().wants_pattern &&
         !(command.words.size() == 1 && command.words.front().text == "esac"))
       return blocks_.back().add_pattern(command, variables_);
@@ -103,8 +92,9 @@ class ShellReader {
       function_ = command.words.empty() ? "" : command.words.back().text;
       return;
     }
-    while (!command.words.empty() && keyword(command)) {
-    }
+    for (std::size_t taken = 0; !command.words.empty() && keyword(command); ++taken)
+      if (taken == kMostOpen)
+        return give_up(command.line, fmt::format("more than {} keywords at the start of a command", kMostOpen));
     if (!command.words.empty()) {
       function_.clear();
       one(command);
@@ -113,13 +103,20 @@ class ShellReader {
     joined_by_ = command.end;
   }
 
+  // Reads no further: no script that launches training comes to this.
+  void give_up(int line, std::string what) {
+    if (!has_given_up_) diagnostics_.error(at(line), std::move(what), "a loop that does not end?");
+    has_given_up_ = true;
+    leave(Leave::kScript);
+  }
+
   void end_of(std::string_view end) {
     if (end == ";;" && !blocks_.empty() && blocks_.back().kind == ShellBlock::Kind::kCase) {
       blocks_.back().wants_pattern = true;
       blocks_.back().active = false;
     } else if (end == "(" && (blocks_.empty() || !blocks_.back().wants_pattern)) {
       blocks_.push_back(joined_block(ShellBlock::Kind::kSubshell, 0));
-      blocks_.back().outside = variables_;
+      blocks_.back().outside = variables_.kept();
     } else if (end == ")" && !blocks_.empty() && blocks_.back().kind == ShellBlock::Kind::kSubshell) {
       variables_ = std::move(*blocks_.back().outside);
       blocks_.pop_back();
@@ -200,26 +197,19 @@ class ShellReader {
     return block;
   }
 
-  // The commands up to the one that closes what is open; it is the next one then, without the keyword.
   Commands take_until(bool (*opens)(std::string_view), std::string_view closes, ShellCommand& last) {
-    Commands body;
-    int depth = 1;
-    while (next_ < commands_->size()) {
-      last = (*commands_)[next_++];
-      depth += depth_of(last, opens, closes);
-      if (depth <= 0) break;
-      body.push_back(last);
-    }
-    drop(last, depth <= 0 ? 1 : last.words.size());
+    const std::size_t first = next_;
+    const Commands body = commands_until(commands_, next_, opens, closes, last);
+    variables_.note_work((next_ - first) * sizeof(ShellCommand));
     return body;
   }
 
   void define_function(ShellCommand& command) {
-    Commands body;
+    std::vector<ShellCommand> body;
     if (!command.words.empty()) body.push_back(command);
     const auto opens = [](std::string_view word) { return word == "{"; };
-    for (ShellCommand& inner : take_until(opens, "}", command)) body.push_back(std::move(inner));
-    functions_[std::exchange(function_, {})] = std::move(body);
+    for (const ShellCommand& inner : take_until(opens, "}", command)) body.push_back(inner);
+    functions_[std::exchange(function_, {})] = std::make_shared<const std::vector<ShellCommand>>(std::move(body));
   }
 
   // --- loops and functions
@@ -229,16 +219,18 @@ class ShellReader {
     const Commands body = take_until(begins_loop, "done", command);
     if (joins() == Truth::kNo) return;
     joined_by_.clear();
+    ++loops_;
     if (is_one_of(head.words.front().text, {"for", "select"}))
       for_each(head, body);
     else
       while_true(head, body);
+    --loops_;
     if (leave_ == Leave::kLoop || leave_ == Leave::kRound) leave_ = Leave::kNothing;
     status_ = Truth::kUnknown;
   }
 
   // Runs the body once where it is not known how often: values that it may assign are not known within and behind it.
-  void run_doubtfully(const Commands& body) {
+  void run_doubtfully(Commands body) {
     for (const bool is_behind : {false, true}) {
       for (const ShellCommand& command : body)
         if (active()) forget(command);
@@ -246,7 +238,7 @@ class ShellReader {
     }
   }
 
-  void for_each(const ShellCommand& head, const Commands& body) {
+  void for_each(const ShellCommand& head, Commands body) {
     const bool has_list = head.words.size() > 2 && head.words[2].text == "in";
     const std::string name = head.words.size() > 1 ? head.words[1].text : "";
     if (name == "((") return run_doubtfully(body);
@@ -265,10 +257,10 @@ class ShellReader {
     }
   }
 
-  void while_true(const ShellCommand& head, const Commands& all) {
+  void while_true(const ShellCommand& head, Commands all) {
     const auto is_do = [](const ShellCommand& c) { return !c.words.empty() && c.words.front().text == "do"; };
     const auto begin = std::ranges::find_if(all, is_do);
-    Commands tests(all.begin(), begin);
+    std::vector<ShellCommand> tests(all.begin(), begin);
     tests.insert(tests.begin(), head);
     drop(tests.front(), 1);
     const Commands body(begin, all.end());
@@ -285,7 +277,7 @@ class ShellReader {
     }
   }
 
-  void call(const Commands& body, const Fields& fields) {
+  void call(Commands body, const Fields& fields) {
     constexpr int kMostCalls = 20;
     if (++calls_ > kMostCalls) return void(--calls_);
     constexpr std::size_t kPositions = 10;
@@ -295,9 +287,9 @@ class ShellReader {
       variables_.unset(std::to_string(i));
       if (i < fields.size()) variables_.set(std::to_string(i), {{fields[i]}, false});
     }
-    const std::vector<ShellBlock> around = std::exchange(blocks_, {});
+    std::vector<ShellBlock> around = std::exchange(blocks_, {});
     run_all(body);
-    blocks_ = around;
+    blocks_ = std::move(around);
     if (leave_ == Leave::kFunction) leave_ = Leave::kNothing;
     for (; locals_.size() > kept; locals_.pop_back()) {
       auto& [name, value] = locals_.back();
@@ -310,7 +302,7 @@ class ShellReader {
   // Keeps a variable for the end of the function.
   void keep(const std::string& name) {
     const ShellVariable* const value = variables_.find(name);
-    locals_.emplace_back(name, value == nullptr ? std::nullopt : std::optional(*value));
+    locals_.emplace_back(name, value == nullptr ? std::nullopt : std::optional(variables_.kept(*value)));
   }
 
   void leave(Leave what) {
@@ -391,10 +383,10 @@ class ShellReader {
     if (truth != Truth::kUnknown) return truth;
     const bool is_piped = joined_by_ == "|" || command.end == "|" || command.end == "&";
     std::optional<ShellVariables> before;
-    if (is_piped) before = variables_;
+    if (is_piped) before = variables_.kept();
     const bool exports = is_one_of(verb, {"export", "declare", "local", "readonly", "typeset"});
     std::size_t assigned = exports ? 1 : 0;
-    if (!exports && !before && has_command(command)) before = variables_;
+    if (!exports && !before && has_command(command)) before = variables_.kept();
     for (; assigned < command.words.size(); ++assigned)
       if (!assign(command, assigned, exports) && !exports) break;
     const bool is_assignment = assigned == command.words.size();
@@ -440,14 +432,15 @@ class ShellReader {
     const std::string& verb = command.words[first].text;
     if (verb == "source" || verb == ".") return tell_source(command);
     Fields fields;
-    for (std::size_t i = first; i < command.words.size(); ++i) {
+    for (std::size_t i = first; i < command.words.size() && variables_.work() <= kMostWork; ++i) {
       Fields of_word = variables_.expand(command.words[i]);
       fields.insert(fields.end(), of_word.begin(), of_word.end());
     }
     launch_.consider(fields, variables_);
     const auto function = functions_.find(verb);
     if (function == functions_.end()) return;
-    call(Commands(function->second), fields);
+    const auto body = function->second;  // which may be defined anew meanwhile
+    call(*body, fields);
   }
 
   // A script that ends before anything is launched says how it is to be called: it is read on, as if it were called so.
@@ -470,15 +463,17 @@ class ShellReader {
   std::string file_;
   ShellVariables variables_;
   std::vector<ShellBlock> blocks_;
-  const Commands* commands_ = nullptr;  // that are run
-  std::size_t next_ = 0;                // of them
-  std::string joined_by_;               // what stands before the next command: "&&"
-  Truth status_ = Truth::kUnknown;      // of the last command
+  Commands commands_;               // that are run
+  std::size_t next_ = 0;            // of them
+  std::string joined_by_;           // what stands before the next command: "&&"
+  Truth status_ = Truth::kUnknown;  // of the last command
   Leave leave_ = Leave::kNothing;
-  std::map<std::string, Commands> functions_;
+  std::map<std::string, std::shared_ptr<const std::vector<ShellCommand>>> functions_;
   std::string function_;  // whose body follows
   std::vector<std::pair<std::string, std::optional<ShellVariable>>> locals_;
   int calls_ = 0, ran_ = 0;
+  std::size_t loops_ = 0;  // that are run, one in another
+  bool has_given_up_ = false;
 };
 
 }  // namespace

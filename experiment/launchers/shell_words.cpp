@@ -135,6 +135,7 @@ class Expansion {
   std::vector<ShellField> run() {
     while (at_ < text_.size() && size_ < kMost) step();
     flush();
+    *variables_.work_ += text_.size() + size_ + fields_.size() * sizeof(ShellField);
     return std::move(fields_);
   }
 
@@ -365,6 +366,17 @@ void ShellVariables::forget(const std::string& name) {
 const ShellVariable* ShellVariables::find(std::string_view name) const {
   const auto found = variables_.find(name);
   return found == variables_.end() ? nullptr : &found->second;
+}
+
+ShellVariable ShellVariables::kept(const ShellVariable& variable) const {
+  for (const ShellField& field : variable.values) *work_ += field.text.size() + sizeof field;
+  return variable;
+}
+
+ShellVariables ShellVariables::kept() const {
+  for (const auto& [name, variable] : variables_)
+    for (const ShellField& field : variable.values) *work_ += field.text.size() + sizeof field;
+  return *this;
 }
 
 bool ShellVariables::assign(const RawWord& word, std::string& name) {

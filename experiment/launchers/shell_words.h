@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,16 @@ struct ShellCommand {
 // The commands of a text, comments, redirections and here-documents left out. Quotes that do not end, end with it;
 // `open_quote` is the line where one begins.
 std::vector<ShellCommand> shell_commands(std::string_view text, int first_line, std::optional<int>& open_quote);
+
+// True of the keyword of a loop.
+bool begins_loop(std::string_view word);
+// Removes words from the front.
+void drop(ShellCommand& command, std::size_t count);
+// The commands from number `next` on, up to the one that closes what is open: `last`, without the keyword. `next` is
+// then the number behind it.
+std::span<const ShellCommand> commands_until(std::span<const ShellCommand> commands, std::size_t& next,
+                                             bool (*opens)(std::string_view), std::string_view closes,
+                                             ShellCommand& last);
 
 // A word as a command gets it. What is not known is in it by name, between marks that plain_text() takes away.
 struct ShellField {
@@ -56,6 +68,13 @@ class ShellVariables {
   void forget(const std::string& name);
 
   const ShellVariable* find(std::string_view name) const;
+  // Copies that are put back later.
+  ShellVariables kept() const;
+  ShellVariable kept(const ShellVariable& variable) const;
+  // Characters that expansions and kept copies have had in all, of these variables and of their copies; a field counts
+  // as a few more.
+  std::size_t work() const { return *work_; }
+  void note_work(std::size_t characters) { *work_ += characters; }
   // Expands a word: what is not in quotes is split at blanks.
   std::vector<ShellField> expand(const RawWord& word) const;
   // Expands it to one text.
@@ -67,6 +86,7 @@ class ShellVariables {
   friend class Expansion;
   std::map<std::string, ShellVariable, std::less<>> variables_;
   std::map<std::string, bool, std::less<>> fixed_;
+  std::shared_ptr<std::size_t> work_ = std::make_shared<std::size_t>(0);
 };
 
 // kUnknown: it cannot be told without executing.

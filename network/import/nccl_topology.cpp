@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "network/fabric/routed_graph.h"
 #include "network/import/gpu_names.h"
 
 namespace orrery::network {
@@ -90,8 +91,9 @@ std::string lower_case(std::string text) {
   return text;
 }
 
+// True of what is nested too deep as well, which walk() refuses.
 bool has_members(const pugi::xml_node& node, std::uint32_t depth = 0) {
-  if (depth > kDeepestSlot) return false;
+  if (depth > kDeepestSlot) return true;
   return std::ranges::any_of(node.children(), [&](const pugi::xml_node& child) {
     const std::string_view name = child.name();
     return name == "gpu" || name == "nic" || (name == "pci" && has_members(child, depth + 1));
@@ -299,6 +301,9 @@ class TopologyReader {
   }
 
   void add_direct_links() {
+    if (counts_.size() > kMostGraphLinks)
+      document_.refuse(document_.root(), fmt::format("{} links between GPUs; at most {} are possible",
+                                                     counts_.size() / 2, kMostGraphLinks / 2));
     for (const auto& [pair, count] : counts_) {
       const auto back = counts_.find({pair.second, pair.first});
       if (back == counts_.end() || back->second != count)

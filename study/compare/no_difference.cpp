@@ -81,6 +81,10 @@ std::optional<NoDifference> idle_reason(const EqualPair& pair, const SettingDiff
 constexpr std::string_view kHidden =
     "operations take other times, but none that the iteration waits for: others hide them";
 
+constexpr std::string_view kHiddenAmongSeveral =
+    "operations take other times, by it or by another of the keys, but none that the iteration waits for: others hide "
+    "them";
+
 // Verb for links that can be full but are not, to follow their name.
 std::string_view unbound_text(OperationTimes operations) {
   return operations == OperationTimes::kSame ? "bound no operation" : "bound nothing that the iteration waits for";
@@ -228,8 +232,11 @@ bool is_of_whole_training(std::string_view key) {
   return key.ends_with("workload.tokens") || key.ends_with("workload.price");
 }
 
-// Words for the least that is known: equal times say nothing about operations.
-NoDifference other_reason(const EqualPair& pair, const SettingDifference& change) {
+// True of what a device is and does, "cluster.node.device.peak.bf16", and of its name.
+bool is_of_device(std::string_view key) { return key.starts_with("cluster.") && key.find(".device") != key.npos; }
+
+// Words for the least that is known: equal times say nothing about operations. `is_alone`: no other key differs.
+NoDifference other_reason(const EqualPair& pair, const SettingDifference& change, bool is_alone) {
   if (std::optional<NoDifference> alike = alike_reason(pair, change)) return std::move(*alike);
   if (change.key == "placement")
     if (std::optional<std::string> placed = placement_text(pair)) return {{change.key}, std::move(*placed), {}, false};
@@ -237,9 +244,11 @@ NoDifference other_reason(const EqualPair& pair, const SettingDifference& change
     return {
         {change.key}, "it sets days, energy and cost of the whole training, and no time of an iteration", {}, false};
   if (is_of_host(change.key) && !pair.waits_for_hosts) return {{change.key}, "no device waits for its host", {}, false};
+  if (is_of_device(change.key) && pair.computes_as_measured)
+    return {{change.key}, "computing takes as long as the traces say, on whatever device", {}, false};
   switch (pair.operations) {
     case OperationTimes::kOther:
-      return {{change.key}, std::string(kHidden), {}, false};
+      return {{change.key}, std::string(is_alone ? kHidden : kHiddenAmongSeveral), {}, false};
     case OperationTimes::kSame:
       return {{change.key}, "no operation of the job depends on it: each starts and ends as before", {}, false};
     case OperationTimes::kUnknown:
@@ -290,7 +299,8 @@ std::vector<NoDifference> why_no_difference(const EqualPair& pair) {
       continue;
     }
     const std::vector<ChangedLinks> links = links_of(change.key, changed, changes.size() == 1);
-    add(reasons, links.empty() ? other_reason(pair, change) : link_reason(pair, change.key, links, changes));
+    add(reasons, links.empty() ? other_reason(pair, change, changes.size() == 1)
+                               : link_reason(pair, change.key, links, changes));
   }
   return reasons;
 }

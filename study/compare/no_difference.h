@@ -51,9 +51,10 @@ struct EqualPair {
   const experiment::Experiment& second;
   std::set<std::string> used_links;  // classes of links, without directions, that messages crossed
   OperationTimes operations = OperationTimes::kUnknown;
-  std::uint32_t ranks = 0;      // of all jobs; 0: unknown
-  bool waits_for_hosts = true;  // in one of the runs a device waits for its host, or nobody knows
-  report::LinkShares shares{};  // of the second
+  std::uint32_t ranks = 0;            // of all jobs; 0: unknown
+  bool waits_for_hosts = true;        // in one of the runs a device waits for its host, or nobody knows
+  report::LinkShares shares{};        // of the second
+  bool computes_as_measured = false;  // durations of traces, which no device changes
 
   // Takes what the parts of an iteration and the links that messages crossed say of one of them, after `false` above.
   void take(const report::LinkShares& links, const std::vector<report::Part>& parts);

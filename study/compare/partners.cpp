@@ -71,6 +71,7 @@ EqualPair pair_of(const RunOf& first, const RunOf& second) {
   for (const experiment::Run* run : {&first.run, &second.run}) {
     const report::FigureSource source = report::figure_source(run->result);
     pair.take(source.links, source.parts);
+    pair.computes_as_measured = run->result.computes_as_measured;
   }
   const std::size_t ranks = first.run.job.ranks.size();
   if (ranks == second.run.job.ranks.size()) pair.ranks = static_cast<std::uint32_t>(ranks);

@@ -140,6 +140,7 @@ EqualPair pair_of(const experiment::Experiment& base, const Point& base_point, c
                   const Point& point) {
   EqualPair pair{base, other, {}, OperationTimes::kUnknown, 0, false};
   for (const Point* one : {&base_point, &point}) pair.take(one->figures->links, one->figures->parts);
+  pair.computes_as_measured = base_point.figures->computes_as_measured;
   return pair;
 }
 

@@ -168,10 +168,13 @@ std::string ties_text(const Search& search, std::size_t shown) {
 std::string refusals_text(const Search& search) {
   constexpr std::size_t kShown = 6;
   report::Table table({}, {"plans"}, {"infeasible (example)"});
-  if (search.too_large > 0)
-    table.row({fmt::format("{}", search.too_large),
-               fmt::format("need more than {} of memory; the least {} ({})", rounded(search.capacity),
-                           rounded(search.least_memory->memory), text_of(search.least_memory->plan))});
+  if (search.too_large > 0) {
+    const Bytes least = search.least_memory->memory;
+    const std::string capacity = rounded(search.capacity);
+    const std::string needed = rounded(least) == capacity ? rounded(least - search.capacity) + " more" : rounded(least);
+    table.row({fmt::format("{}", search.too_large), fmt::format("need more than {} of memory; the least {} ({})",
+                                                                capacity, needed, text_of(search.least_memory->plan))});
+  }
   for (std::size_t i = 0; i < std::min(kShown, search.refused.size()); ++i)
     table.row({fmt::format("{}", search.refused[i].count), printable(search.refused[i].reason, 110)});
   std::size_t others = 0;

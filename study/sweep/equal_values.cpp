@@ -74,6 +74,7 @@ std::vector<NoDifference> reasons_of(const Sweep& sweep, std::span<const SweepPo
   for (const std::size_t point : {pair.first, pair.second}) {
     if (!points[point].ran()) continue;
     equal.take(points[point].figures->links, points[point].figures->parts);
+    equal.computes_as_measured = points[point].figures->computes_as_measured;
     ranks.push_back(points[point].figures->ranks);
   }
   if (ranks.size() == 2 && ranks.front() == ranks.back()) equal.ranks = static_cast<std::uint32_t>(ranks.front());

@@ -47,10 +47,14 @@ def tuner(what, rows, *message, options=()):
 
 
 NODES = [
+    machine("An empty file as a machine", {"system.xml": "\n"}, "system.xml: error: the file is empty"),
     machine("A topology of NCCL that is cut short", {"system.xml": dump()[:300]}, "system.xml:", "error: invalid XML",
             "NCCL_TOPO_DUMP_FILE"),
     machine("A topology of NCCL without GPUs", {"system.xml": dump(gpus=0)}, "system.xml:1: error: no <gpu> in the file",
             "NCCL_TOPO_DUMP_FILE=FILE"),
+    machine("A topology of NCCL of slots in one another", {"system.xml": '<system version="1">\n<cpu numaid="0">\n' + "<pci>" * 200 +
+                                                           "</pci>" * 200 + "</cpu>\n</system>\n"},
+            "system.xml:3: error: more than 32 PCIe slots in one another"),
     machine("A topology of NCCL in a newer format", {"system.xml": dump().replace('version="1"', 'version="9"')},
             "system.xml:1: error: version 9 of a topology; 1 (NCCL) and 2 (RCCL) are known"),
     machine("GPUs of NCCL's topology that nobody knows", {"system.xml": dump(sm=77)}, "system.xml:4: error: unknown GPU",

@@ -151,6 +151,13 @@ def check_results(program, checks, folder):
     done, line = edited('"set": []', '"set": 3')
     checks.check(done.code == 2 and f"edited.json:{line}:" in done.stderr and "'provenance.set' of this result" in done.stderr,
                  "a value of another kind", done.stderr)
+    done, _ = edited('"experiment":', '"experiment": {"cluster": "dgx-h100"}, "experiment":')
+    checks.check(done.code == 2 and "edited.json: error: 'experiment' is given twice in this result of a run" in done.stderr,
+                 "a second experiment", done.stderr)
+    os.mkfifo(Path(folder, "pipe"))
+    done, _ = edited('"inputs": [', '"inputs": [{"path": "pipe", "kind": "data", "sha256": "%s"}, ' % (64 * "0"))
+    checks.check(done.code == 2 and "the run read 'pipe', which is not to be found" in done.stderr, "a pipe among the data is not waited for",
+                 done.stderr)
     Path(folder, "cut.json").write_text(text[:len(text) // 2])
     done = program.run(["run", "cut.json"], folder)
     cut = text[:len(text) // 2].count("\n") + 1

@@ -13,8 +13,8 @@
 #include "core/ids.h"
 #include "workload/graph/builder.h"
 #include "workload/graph/content_pool.h"
-#include "workload/graph/graph_pool.h"
 #include "workload/graph/execution_graph.h"
+#include "workload/graph/graph_pool.h"
 #include "workload/graph/job.h"
 #include "workload/graph/node_labels.h"
 
@@ -34,7 +34,6 @@ class RankAssembler {
   std::size_t size() const { return nodes_.size(); }
   std::span<const GroupId> communicators() const { return binding_.communicators; }  // by slot
   std::span<const RankId> peers() const { return binding_.peers; }                   // by slot
-  bool has_transfers() const { return !details_.tags.empty(); }
   const std::string& name(NodeId node) const { return names_[index_of(node)]; }
   // Nodes that wait for one another, each followed by one that waits for it, the last by the first; empty when there
   // are none.

@@ -73,6 +73,8 @@ std::string missing(const std::vector<std::uint32_t>& there, std::int64_t world)
   return fmt::format("; not of {}", rank_list(gone));
 }
 
+constexpr std::int64_t kMostRanks = std::int64_t{1} << 24;
+
 // A lone file may say nothing of its rank.
 void add_trace(const std::string& file, KinetoTrace trace, bool is_alone, KinetoRanks& ranks) {
   if (is_alone && !trace.rank && !trace.world) trace.rank = 0, trace.world = 1;
@@ -80,6 +82,9 @@ void add_trace(const std::string& file, KinetoTrace trace, bool is_alone, Kineto
   if (!trace.rank || *trace.rank < 0 || *trace.rank >= UINT32_MAX)
     throw InputError({file}, "does not say which rank it is of",
                      "expected \"distributedInfo\": {\"rank\": ..., \"world_size\": ...}");
+  if (trace.world && *trace.world < 1)
+    throw InputError({file}, fmt::format("is of a world of {} ranks", *trace.world),
+                     fmt::format("\"distributedInfo\": {{\"world_size\": ...}} has from 1 to {}", kMostRanks));
   const std::int64_t rank = *trace.rank;
   const auto [known, is_new] = ranks.try_emplace(rank, KinetoRank{file, std::move(trace)});
   if (!is_new)
@@ -270,7 +275,6 @@ void check_profiles(const KinetoRanks& ranks, Diagnostics& diagnostics) {
 }
 
 std::uint32_t world_of_profiles(const KinetoRanks& ranks) {
-  constexpr std::int64_t kMostRanks = std::int64_t{1} << 24;
   const auto& [rank, one] = *ranks.rbegin();
   std::int64_t world = 1;
   for (const auto& [number, other] : ranks) world = std::max(world, other.trace.world.value_or(1));
