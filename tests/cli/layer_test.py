@@ -3,6 +3,7 @@
 """layer_test.py: every #include between layers is allowed by the table of docs/architecture.md, scripts/house finds no
 cycle of files, rooms or folders of rooms and no crowded room, names are in the namespace of their layer, files say their
 licence and have nothing that clang 14 does not compile, paths that documents and comments name are there."""
+import collections
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -62,6 +63,37 @@ def house_of(folder, files):
     return subprocess.run([sys.executable, str(pathlib.Path(folder) / "scripts" / "house")], capture_output=True, text=True)
 
 
+def types_of(text):
+    """Types that a file defines in namespaces which have names: a program that has two of one name takes either's functions for both, and no
+    compiler or linker says so."""
+    text = re.sub(r"//.*", "", text)
+    text = re.sub(r'R"(\w*)\((?:.|\n)*?\)\1"', '""', text)
+    text = re.sub(r'"(?:\\.|[^"\\\n])*"' + r"|'(?:\\.|[^'\\\n])'", '""', text)
+    around, head = [], ""  # of each open brace: the name of its namespace, None for all else
+    for token in re.findall(r"[{};]|[^{};]+", text):
+        if token == "{":
+            words = " ".join(head.split())
+            namespace = re.search(r"\bnamespace\s*([\w:]*)$", words)
+            named = re.search(r"\b(?:struct|class|union|enum|enum class) (\w+)(?: final)?(?: ?:(?!:)[^()]*)?$", words)
+            if named and around and all(around):
+                yield "::".join([*around, named.group(1)])
+            around.append(namespace.group(1) if namespace else None)
+        elif token == "}" and around:
+            around.pop()
+        head = token if token not in "{};" else ""
+
+
+def check_types(checks, files):
+    places = collections.defaultdict(set)
+    for file, text in files.items():
+        for name in types_of(text):
+            places[name].add(file)
+    twice = {name: sorted(found) for name, found in places.items() if len(found) > 1}
+    checks.check(len(places) > 1000 and not twice, "each type of a namespace is defined in one file", twice)
+    example = "namespace a::b {\nstruct C : D<int> {\n  struct E {};\n};\nnamespace {\nclass F {};\n}\nclass C::G {};\nenum class H { kI };\n}"
+    checks.check(list(types_of(example)) == ["a::b::C", "a::b::H"], "types are found", list(types_of(example)))
+
+
 def main():
     checks = Checks()
     allowed = allowed_edges()
@@ -84,6 +116,7 @@ def main():
         named = house.NAMESPACE.findall(text)
         checks.check(not named or any((name + "::").startswith(own + "::") for name in named),
                      f"{file}: its names are in {named}, not in {own}")
+    check_types(checks, files | house.code_files(["tests", "bench"]))
     for file, text in (files | house.code_files(["tests", "bench"])).items():
         checks.check(text.startswith("// SPDX-License-Identifier: MIT\n"), f"{file} begins with its licence")
         checks.check(not SUBRANGE.search(text), f"{file} has what clang 14 compiles", SUBRANGE.findall(text))

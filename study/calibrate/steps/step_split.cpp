@@ -149,12 +149,12 @@ std::optional<double> explaining_factor(const StepModel& model, std::size_t step
   return std::exp((low + high) / 2);
 }
 
-std::vector<Explanation> explanations(const StepModel& model, std::size_t step, double measured) {
-  std::vector<Explanation> found(model.constants().size());
+std::vector<StepExplanation> explanations(const StepModel& model, std::size_t step, double measured) {
+  std::vector<StepExplanation> found(model.constants().size());
   in_parallel(found.size(), hardware_threads(), [&](std::size_t constant) {
     found[constant] = {constant, explaining_factor(model, step, measured, constant)};
   });
-  const auto distance = [&](const Explanation& one) {
+  const auto distance = [&](const StepExplanation& one) {
     return one.factor ? std::abs(std::log(*one.factor)) / model.constants()[one.constant].spread
                       : std::numeric_limits<double>::infinity();
   };

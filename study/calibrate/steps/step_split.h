@@ -22,10 +22,10 @@ std::optional<double> explaining_factor(const StepModel& model, std::size_t step
                                         std::size_t constant);
 
 // A sentence on the constants that would explain a step alone, those nearest to what they are first.
-struct Explanation {
+struct StepExplanation {
   std::size_t constant = 0;
   std::optional<double> factor;
 };
-std::vector<Explanation> explanations(const StepModel& model, std::size_t step, double measured);
+std::vector<StepExplanation> explanations(const StepModel& model, std::size_t step, double measured);
 
 }  // namespace orrery::study

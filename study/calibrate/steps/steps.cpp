@@ -102,7 +102,7 @@ class StepCalibration {
     const double measured = median_of(times);
     std::string sentence;
     std::size_t named = 0;
-    for (const Explanation& one : explanations(model_, step, measured)) {
+    for (const StepExplanation& one : explanations(model_, step, measured)) {
       const StepConstant& constant = model_.constants()[one.constant];
       CalibratedConstant row = described(constant);
       row.evidence = "one step";
