@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/config/key_path.h"
 #include "core/suggest.h"
 
@@ -77,6 +79,14 @@ std::vector<std::string> split_key_path(std::string_view path) {
   if (length == path.size()) return parts;
   for (std::string& part : split_at_dots(path.substr(length + 1))) parts.push_back(std::move(part));
   return parts;
+}
+
+bool check_depth(std::string_view path, const Location& where, Diagnostics& diagnostics) {
+  const std::size_t keys = split_key_path(path).size();
+  if (keys > kDeepestValue)
+    diagnostics.error(where, fmt::format("a path of {} keys; none is longer than {}", keys, kDeepestValue),
+                      "orrery list keys names all keys");
+  return keys <= kDeepestValue;
 }
 
 ConfigValue* value_at_path(ConfigValue& root, std::string_view path) {

@@ -13,6 +13,8 @@ namespace orrery {
 
 // The most levels that a configuration has, in a file as by the path of a key.
 inline constexpr std::size_t kDeepestValue = 64;
+// False, with an error, for a path of more keys than that.
+bool check_depth(std::string_view path, const Location& where, Diagnostics& diagnostics);
 
 // The value at a path, "a.b[0].c"; null if there is none. The root itself for an empty path.
 ConfigValue* value_at_path(ConfigValue& root, std::string_view path);

@@ -2,11 +2,9 @@
 #include "core/config/tree.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <chrono>
 #include <optional>
-#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -429,18 +427,13 @@ bool expand_named(ConfigValue& value, std::string_view folder, const ConfigFiles
 void set_value(ConfigValue& root, std::string_view path, ConfigValue value, const ConfigFiles& files,
                Diagnostics& diagnostics, const ResolveConfig& resolve) {
   const Location where = value.where;
+  if (!check_depth(plain_path(path), where, diagnostics)) return;
   if (value.kind == ConfigValue::Kind::kScalar)
     if (const auto factor = factor_of(value.scalar))
       return multiply_value(root, path, *factor, where, files, diagnostics, resolve);
   ConfigValue* place = &root;
   std::string_view folder;
-  const std::vector<std::string> parts = split_key_path(plain_path(path));
-  if (parts.size() > kDeepestValue) {
-    diagnostics.error(where, fmt::format("a path of {} keys; none is longer than {}", parts.size(), kDeepestValue),
-                      "orrery list keys names all keys");
-    return;
-  }
-  for (const std::string& part : parts) {
+  for (const std::string& part : split_key_path(plain_path(path))) {
     if (part.empty()) {
       diagnostics.error(where, "an empty key: two dots in a row, or one at the start or the end");
       return;

@@ -53,7 +53,7 @@ class ShellReader {
     for (const auto& [name, body] : std::exchange(functions_, {})) run_all(*body);  // that something else calls
   }
 
-  // What was not read may have launched something.
+  // Refuses scripts in which no command launches anything, unless they were not read to the end.
   void finish(const std::vector<std::string>& files) {
     if (launch_.found() || !has_given_up_) launch_.finish(files);
   }
