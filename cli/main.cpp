@@ -24,6 +24,7 @@
 #include "core/files/read_file.h"
 #include "core/suggest.h"
 #include "core/version.h"
+#include "experiment/files/file_kinds.h"
 #include "report/screen/screen.h"
 
 namespace orrery::cli {
@@ -210,6 +211,7 @@ int run(int argc, char** argv) {
   std::optional<orrery::InputError> no_configs;
   const ShippedFiles shipped = shipped_files(no_configs);
   orrery::cli::Session session(shipped.folder, shipped.parsed);
+  session.files.set_kinds(orrery::experiment::kind_hint);
   // ASTRA-sim's files need none.
   app.parse_complete_callback([&] {
     if (no_configs && !app.got_subcommand("astra-sim")) throw *no_configs;

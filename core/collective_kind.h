@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace orrery {
@@ -29,7 +28,6 @@ inline constexpr std::array<CollectiveKind, 9> kAllCollectiveKinds = {
 
 // "all_reduce", "all_gather", ...: the names used in configurations, on the command line and in results.
 std::string_view name_of(CollectiveKind kind);
-std::optional<CollectiveKind> collective_kind_named(std::string_view name);
 
 // True if one member is the root: its data go to all, or the data of all go to it.
 constexpr bool is_from_root(CollectiveKind kind) {

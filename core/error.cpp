@@ -157,6 +157,11 @@ void Diagnostics::add(Problem problem) {
   problems_.push_back(std::move(problem));
 }
 
+void Diagnostics::take_back(std::size_t count) {
+  problems_.erase(problems_.begin() + static_cast<std::ptrdiff_t>(std::min(count, problems_.size())), problems_.end());
+  errors_ = static_cast<std::size_t>(std::ranges::count(problems_, Severity::kError, &Problem::severity));
+}
+
 void Diagnostics::throw_if_errors() const {
   if (!has_errors()) return;
   std::vector<Problem> errors;

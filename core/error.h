@@ -119,6 +119,9 @@ class Diagnostics {
   std::size_t error_count() const { return errors_; }
   std::span<const Problem> problems() const { return problems_; }
 
+  // Forgets all problems but the first `count`.
+  void take_back(std::size_t count);
+
   // Throws one InputError with all errors collected so far, if there are any.
   void throw_if_errors() const;
 

@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "core/config/original_paths.h"
 #include "core/files/json.h"
 #include "core/files/read_file.h"
 #include "core/files/shell_word.h"

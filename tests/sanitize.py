@@ -33,7 +33,7 @@ HANGS = 3 * MOST_MINUTES * 60  # seconds after which a program is taken to hang
 # Programs of Catch2 whose cases are dealt to several parts.
 SHARDS = {"study": 3}
 # Cases by the files that they are in, and suites of the command line.
-TSAN_CASES = {"study": ["sweep_test", "search_test", "bound_test", "shared_values_test", "launch_test", "measured_test"],
+TSAN_CASES = {"study": ["sweep_test", "search_test", "shared_values_test", "launch_test", "measured_test"],
               "experiment": ["job_cache_test"], "core": ["engine_test", "config_test", "files_test", "in_parallel_test"]}
 TSAN_SUITES = ["cli_sweep", "cli_resume", "cli_studies", "cli_goodput"]
 VALGRIND_SUITES = ["cli_cases", "cli_readers", "cli_algorithms", "cli_several_jobs", "cli_relative", "cli_sweep", "cli_goodput",

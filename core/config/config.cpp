@@ -17,14 +17,6 @@
 namespace orrery {
 namespace {
 
-// Path of an entry that leads to one value: "parallel.tensor" of {parallel: {tensor: 8}}.
-std::string path_of(const ConfigEntry& entry) {
-  std::string path = entry.key;
-  for (const ConfigValue* value = &entry.value; value->entries.size() == 1; value = &value->entries.front().value)
-    path += "." + value->entries.front().key;
-  return path;
-}
-
 ConfigValue empty_map(const Location& where = {}) { return {ConfigValue::Kind::kMap, where, {}, {}, {}}; }
 
 // {word: true}
@@ -108,7 +100,11 @@ void ConfigContext::set_own_file(const std::string& file) {
 }
 
 Section::Section(ConfigValue& value, std::string path, ConfigContext& context)
-    : value_(&value), path_(std::move(path)), context_(&context), errors_before_(errors()) {
+    : value_(&value),
+      path_(std::move(path)),
+      context_(&context),
+      errors_before_(errors()),
+      problems_before_(context.diagnostics().problems().size()) {
   if (value.kind == ConfigValue::Kind::kMap) return;
   const std::string what = path_.empty() ? "the file" : fmt::format("'{}'", path_);
   context.diagnostics().error(value.where,
@@ -124,6 +120,7 @@ void Section::when(bool condition, const std::function<void()>& declare) {
 
 void Section::enter(ConfigValue& value, const std::string& path, const Read& read) {
   Section inner(value, path, *context_);
+  inner.is_file_ = value.where.line > 0 && value.where.file != value_->where.file;
   read(inner);
   inner.finish();
 }
@@ -384,39 +381,6 @@ void Section::error(std::string_view key, std::string message, std::string hint)
 
 void Section::warning(std::string_view key, std::string message, std::string hint) {
   context_->diagnostics().warning(where(key), std::move(message), std::move(hint));
-}
-
-std::string Section::hint_for(const ConfigEntry& unknown) const {
-  const auto other = std::ranges::find(other_names_, unknown.key, &OtherName::first);
-  if (other != other_names_.end()) return fmt::format("here it is '{}'", other->second);
-  std::vector<std::string> whole = paths_with(path_of(unknown), path_, context_->paths());
-  if (whole.empty()) {
-    std::vector<std::string> known;  // once each, in the order in which they are read
-    for (const std::string& key : known_)
-      if (std::ranges::find(known, key) == known.end()) known.push_back(key);
-    if (!likely_names(unknown.key, known).empty()) return suggestion(unknown.key, known);
-    whole = paths_spelt(unknown.key, path_, context_->paths());
-    if (whole.empty()) return suggestion(unknown.key, known);
-  }
-  std::erase(whole, sub_path(path_of(unknown)));
-  if (whole.empty()) return "it does not go with the other keys there; `orrery list keys` says with which it does";
-  return fmt::format("did you mean {}'{}'?", whole.size() == 1 ? "" : "one of ", fmt::join(whole, "', '"));
-}
-
-void Section::finish() {
-  constexpr std::size_t kShown = 20;  // more of them are another kind of file, not slips of the pen
-  const std::string in = path_.empty() ? "" : fmt::format(" in '{}'", path_);
-  std::size_t unknown = 0;
-  Location last;
-  for (const ConfigEntry& entry : value_->entries) {
-    if (std::ranges::find(known_, entry.key) != known_.end()) continue;
-    last = entry.where;
-    if (++unknown > kShown) continue;
-    context_->diagnostics().error(entry.where, fmt::format("unknown key '{}'{}", printable(entry.key), in),
-                                  hint_for(entry));
-  }
-  if (unknown > kShown)
-    context_->diagnostics().error(last, fmt::format("{} more unknown keys{}", unknown - kShown, in));
 }
 
 ConfigValue* Section::declare(Declared key) {

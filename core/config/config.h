@@ -302,7 +302,8 @@ class Section {
   void error(std::string_view key, std::string message, std::string hint = {});
   void warning(std::string_view key, std::string message, std::string hint = {});
 
-  // Reports the keys that nobody asked for. Called by the function that opened the section.
+  // Reports the keys that nobody asked for, or, once, a named file that has nothing but those. Called by the function
+  // that opened the section.
   void finish();
 
  protected:
@@ -327,11 +328,17 @@ class Section {
   bool open(Declared key, const Read& read, std::string_view folder);
   bool expand(ConfigValue& value, std::string_view folder);
   std::string hint_for(const ConfigEntry& unknown) const;
+  // True of a named file that has keys, none of which the section has.
+  bool is_another_file() const;
+  // Reports it in place of all that was found wrong in it.
+  void refuse_file();
 
   ConfigValue* value_;
   std::string path_;
   ConfigContext* context_;
   std::size_t errors_before_;
+  std::size_t problems_before_;
+  bool is_file_ = false;  // all of one that a key of the section around names
   std::vector<std::string> known_;
   std::span<const OtherName> other_names_{};
   bool reported_ = false;  // the value is no map: missing keys go without saying

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "core/config/key_path.h"
-#include "core/config/original_paths.h"
 #include "core/config/other_names.h"
 #include "core/config/parsed_files.h"
 #include "core/config/quantity_text.h"

@@ -67,12 +67,22 @@ inline constexpr std::string_view kStandardInput = "/dev/stdin";
 // input, relative to the working directory.
 std::filesystem::path path_from(const std::string& file, std::string_view name);
 
+// From now on paths in `file`, the result of a run, start from where those in `original` do, from which it was made:
+// see path_from(). Any thread may call.
+void take_paths_of(const std::string& file, const std::string& original);
+
 // True if `file` can be a configuration, judged by its ending; standard input can, if it is text.
 bool may_be_configuration(const std::string& file);
 // True if `file` may be a trace as well: JSON can be either.
 bool may_be_trace(const std::string& file);
 
 class ParsedFiles;
+
+// What a file is that was named where another kind belongs, "a sweep", and what to do with it; both may be empty.
+struct FileKindHint {
+  std::string what;
+  std::string hint;
+};
 
 // The folder of shipped configurations, and how a name in a file becomes another file. Any thread may call.
 class ConfigFiles {
@@ -81,6 +91,10 @@ class ConfigFiles {
   explicit ConfigFiles(std::filesystem::path shipped, const std::filesystem::path& parsed = {});
 
   const std::filesystem::path& shipped() const { return shipped_; }
+
+  // Kinds of files, told by their contents; none unless they are given, before anything is read.
+  void set_kinds(std::function<FileKindHint(const ConfigValue&)> kinds) { kinds_ = std::move(kinds); }
+  FileKindHint kind_of(const ConfigValue& root) const { return kinds_ ? kinds_(root) : FileKindHint{}; }
 
   // Reads and parses a file, once however often it is asked for, unless it changes; one that cannot be read is an error
   // at `wanted_at` (where it is named).
@@ -121,6 +135,7 @@ class ConfigFiles {
   Document* read(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) const;
 
   std::filesystem::path shipped_;
+  std::function<FileKindHint(const ConfigValue&)> kinds_{};
   std::shared_ptr<const ParsedFiles> parsed_;  // null: none
   mutable std::mutex lock_;
   mutable std::map<std::filesystem::path, Document> documents_;

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/files/shell_word.h"
 #include "experiment/files/foreign_files.h"
+#include "experiment/launchers/launcher.h"
 #include "experiment/recorded_run.h"
 #include "workload/traces/files.h"
 
@@ -104,6 +105,24 @@ std::string_view astra_sim_file(const ConfigValue& root) {
   return names_algorithms || has("preferred-dataset-splits") ? "system" : "";
 }
 
+FileKindHint kind_hint(const ConfigValue& root) {
+  const FileKind kind = file_kind(root);
+  if (kind == FileKind::kMeasurements) return {fmt::format("a table of {}", table_kind(root)->holds), {}};
+  if (kind == FileKind::kSweep) return {"a sweep", {}};
+  if (kind == FileKind::kAstraSim) {
+    const std::string_view file = astra_sim_file(root);
+    const bool is_network = file == "network";
+    return {fmt::format("ASTRA-sim's {} file", file),
+            is_network ? fmt::format("write it as a cluster: orrery cluster import {} > cluster.yaml",
+                                     shown_shell_word(root.where.file))
+                       : "orrery astra-sim runs ASTRA-sim's files as they are"};
+  }
+  if (is_experiment(root)) return {"an experiment", {}};
+  const std::string_view part = part_kind(root);
+  if (part.empty()) return {};
+  return {fmt::format("{} {}", part == "optimizer" ? "an" : "a", part), {}};
+}
+
 void refuse_other_than_sweeps(const std::string& file, const ConfigFiles& files) {
   refuse_foreign_file(file, "a sweep");
   const ConfigValue root = files.peek(file);
@@ -138,9 +157,17 @@ void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
                                  "configs/validation/{1}",
                                  shown_shell_word(file), table.section));
   }
+  if (const auto launcher = launcher_of(file, files.beginning(file));
+      launcher && !is_experiment(root) && !is_document(root)) {
+    const bool has_model = launcher != Launcher::kDeepSpeed && launcher != Launcher::kFsdp;
+    throw InputError({file}, "this is a launcher's configuration, not an experiment",
+                     fmt::format("write it as an experiment: orrery workload import {}{} --cluster NAME --nodes N "
+                                 "--out job.yaml",
+                                 shown_shell_word(file), has_model ? "" : " --model NAME"));
+  }
   if (const std::string_view part = part_kind(root); !part.empty() && !is_document(root))
     throw InputError(
-        {file}, fmt::format("this is a {}, not an experiment", part),
+        {file}, fmt::format("this is {}, not an experiment", kind_hint(root).what),
         fmt::format("an experiment has a cluster and a workload, and names such files in their keys; orrery "
                     "check {} reads it",
                     shown_shell_word(file)));

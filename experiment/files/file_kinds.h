@@ -35,6 +35,9 @@ std::string_view part_kind(const ConfigValue& root);
 // Kind of ASTRA-sim file, such as "network"; empty if it is none.
 std::string_view astra_sim_file(const ConfigValue& root);
 
+// What a file with these contents is, for messages where a key names it that takes another kind.
+FileKindHint kind_hint(const ConfigValue& root);
+
 // InputError if `file` is of another kind than kOther, a part of an experiment, a trace or no configuration at all
 // (experiment/files/foreign_files.h).
 void refuse_other_kinds(const std::string& file, const ConfigFiles& files);

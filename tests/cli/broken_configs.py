@@ -173,6 +173,10 @@ NCCL_LOG = """# nThread 1 nGpus 8 minBytes 8 maxBytes 8 step: 2(factor) warmup i
            8             2     float     sum      -1    24.05    0.00    0.00      0    23.51    0.00    0.00      0
 """
 LAUNCH = "#!/bin/bash\ntorchrun pretrain_gpt.py --tensor-model-parallel-size 8 --num-layers 32\n"
+BRIDGE = """\
+model: {num_layers: 2, hidden_size: 1024, num_attention_heads: 8, seq_length: 1024, vocab_size: 32000}
+train: {micro_batch_size: 1, global_batch_size: 16}
+"""
 MATRIX_TEXT = "\tGPU0\tGPU1\nGPU0\t X \tNV12\nGPU1\tNV12\t X \n"
 # File, what it is, the hint.
 FOREIGN = [
@@ -187,6 +191,8 @@ FOREIGN = [
     ("config.json", '{"model_type": "llama", "hidden_size": 4096}', "a model as Hugging Face has it", "workload: {model: config.json}"),
     ("ds.json", '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3}}', "a configuration of DeepSpeed",
      "orrery workload import ds.json"),
+    ("trainer.json", '{"fsdp": "full_shard", "per_device_train_batch_size": 1}', "a launcher's configuration",
+     "orrery workload import trainer.json --model NAME"),
     ("topo.txt", MATRIX_TEXT, "the output of `nvidia-smi topo -m`", "topology_matrix: topo.txt"),
     ("system.xml", "<system version=\"1\"></system>\n", "a topology as NCCL dumps it", "orrery cluster import system.xml"),
     ("algo.xml", "<algo name=\"a\"></algo>\n", "an algorithm of MSCCL", "orrery collective --cluster NAME --op OPERATION --algorithm algo.xml"),
@@ -209,6 +215,20 @@ FOREIGN_ROWS = [Row(f"{what[0].upper()}{what[1:]} in place of an experiment", 2,
                                            "this one reads 'orrery.result/1'"], ["run", "r.json"], {"r.json": '{"schema": "orrery.result/9"}'}),
     Row("A result in place of a sweep", 2, ["r.json: error: is a document 'orrery.result/1', not a sweep"], ["sweep", "r.json"],
         {"r.json": '{"schema": "orrery.result/1"}'}),
+    *[Row(f"{what[0].upper()}{what[1:]} in place of '{key}'", 2, [f"part.yaml:1:1: error: this is {what}, which has no key of '{key}'", hint],
+          ["run", "job.yaml", "--set", "cluster=part.yaml" if key == "cluster" else "cluster={node: part.yaml}"], {"part.yaml": content})
+      for what, key, content, hint in (
+          ("an experiment", "cluster", JOB, "`orrery list clusters` has files for 'cluster'"),
+          ("a model", "cluster", "hidden: 64\nlayers: 2\n", "`orrery list clusters`"),
+          ("a cluster", "cluster.node", "node: dgx-a100\nscale_out: {topology: fat_tree}\n", "`orrery list nodes`"),
+          ("ASTRA-sim's network file", "cluster", "topology: [Ring]\nnpus_count: [8]\nbandwidth: [50.0]\nlatency: [500.0]\n",
+           "write it as a cluster: orrery cluster import part.yaml > cluster.yaml"))],
+    Row("A configuration of Megatron-Bridge in place of an experiment", 2,
+        ["bridge.yaml: error: this is a launcher's configuration, not an experiment", "orrery workload import bridge.yaml"],
+        ["run", "bridge.yaml"], {"bridge.yaml": BRIDGE}),
+    Row("A file of no known kind in place of a cluster", 2, ["part.yaml:1:1: error: has no key of 'cluster', but 'remember', 'milk'",
+                                                             "`orrery list clusters`"],
+        ["run", "job.yaml", "--set", "cluster=part.yaml"], {"part.yaml": "remember: the\nmilk: now\n"}),
     *[Row(f"A {kind} in place of an experiment", 2, [f"part.yaml: error: this is a {kind}, not an experiment", "orrery check part.yaml"],
           ["run", "part.yaml"], {"part.yaml": content})
       for kind, content in (("cluster", "node: dgx-a100\n"), ("device", "peak: {bf16: 1 TFLOP/s}\n"), ("model", "hidden: 64\nlayers: 2\n"))],

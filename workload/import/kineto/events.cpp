@@ -185,7 +185,9 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
         return push(Level::kGroup);
       case Level::kTrace:
         if (levels_.empty()) return push(Level::kTrace);
-        return push(key_ == "distributedInfo" ? Level::kDistributed : Level::kOther);
+        if (key_ != "distributedInfo") return push(Level::kOther);
+        once(has_ranks_);
+        return push(Level::kDistributed);
       default:
         return push(Level::kOther);
     }
@@ -194,7 +196,7 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(std::size_t) override {
     has_nodes_ = has_nodes_ || (level() == Level::kTrace && key_ == "nodes");
     if (levels_.empty() || (level() == Level::kTrace && key_ == "traceEvents")) {
-      has_events_ = true;
+      once(has_events_);
       return push(Level::kEvents);
     }
     if (level() == Level::kShapes) return start_shape();
@@ -296,8 +298,8 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
         argument(std::move(value));
         break;
       case Level::kDistributed:
-        if (key_ == "rank") trace_.rank = integer(value);
-        if (key_ == "world_size") trace_.world = integer(value);
+        if (key_ == "rank") trace_.rank = whole(value);
+        if (key_ == "world_size") trace_.world = whole(value);
         break;
       case Level::kGroup:
         if (key_ == "pg_name")
@@ -312,6 +314,21 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
         break;
     }
     return true;
+  }
+
+  // Notes the part of the profile that begins. Throws InputError where it has begun before.
+  void once(bool& has_begun) const {
+    if (has_begun)
+      throw InputError({file_}, fmt::format("has \"{}\" twice", key_),
+                       "is it two profiles in one file? give each its own");
+    has_begun = true;
+  }
+
+  // Throws InputError where it is none.
+  std::int64_t whole(const Scalar& value) const {
+    if (const std::optional<std::int64_t> number = integer(value)) return *number;
+    throw InputError({file_}, fmt::format("\"distributedInfo\" has {} \"{}\", expected a whole number", key_,
+                                          printable(value.text, 60)));
   }
 
   // Some versions write numbers as strings.
@@ -436,6 +453,7 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
   std::uint64_t events_ = 0;
   bool has_events_ = false;
   bool has_nodes_ = false;  // of a PyTorch execution trace
+  bool has_ranks_ = false;  // distributedInfo
   std::string group_name_;
   std::string group_ranks_;
   int shape_depth_ = 0;
