@@ -34,7 +34,7 @@ target_compile_options(orrery_options INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(orrery_options INTERFACE -Wno-restrict -Wno-stringop-overflow)
 endif()
-# The standard library checks indices of containers and contents of optionals in all builds but those of users, where it
+# The standard library checks indices of containers and contents of optionals in all configurations but Release, where it
 # would cost 1 to 27 % of the instructions (scripts/instructions: 10 % at the median, a simulation of 1,024 GPUs 15 %).
 target_compile_definitions(orrery_options INTERFACE $<$<NOT:$<CONFIG:Release>>:_GLIBCXX_ASSERTIONS>)
 if(ORRERY_WERROR)

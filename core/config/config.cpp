@@ -74,7 +74,7 @@ class KeyLister : public Section {
     if (key.specimen.kind == ConfigValue::Kind::kNull) return nullptr;
     return &specimens_.emplace_back(std::move(key.specimen));
   }
-  void enter(ConfigValue& value, const std::string& path, const Read& read) override {
+  void enter(ConfigValue& value, const std::string& path, const Read& read, std::string_view) override {
     KeyLister inner(value, path, context(), keys_);
     read(inner);
   }
@@ -118,11 +118,10 @@ void Section::when(bool condition, const std::function<void()>& declare) {
   if (condition) declare();
 }
 
-void Section::enter(ConfigValue& value, const std::string& path, const Read& read) {
+void Section::enter(ConfigValue& value, const std::string& path, const Read& read, std::string_view folder) {
   Section inner(value, path, *context_);
-  inner.is_file_ = value.where.line > 0 && value.where.file != value_->where.file;
   read(inner);
-  inner.finish();
+  inner.finish(folder);
 }
 
 bool Section::open(Declared key, const Read& read, std::string_view folder) {
@@ -130,7 +129,7 @@ bool Section::open(Declared key, const Read& read, std::string_view folder) {
   key.type = folder.empty() ? "map or path" : fmt::format("map, path or name in {}", folder);
   ConfigValue* value = declare(std::move(key));
   if (value == nullptr) return false;
-  if (expand(*value, folder)) enter(*value, path, read);
+  if (expand(*value, folder)) enter(*value, path, read, folder);
   return true;
 }
 
@@ -186,7 +185,7 @@ bool Section::list(std::string_view key, std::string_view meaning, const Read& r
                                 {ConfigValue::Kind::kList, {}, {}, {empty_map()}, {}}});
   if (value == nullptr) return false;
   if (value->kind == ConfigValue::Kind::kList)
-    for (ConfigValue& item : value->items) enter(item, sub_path(key) + "[]", read);
+    for (ConfigValue& item : value->items) enter(item, sub_path(key) + "[]", read, {});
   else
     error(key, fmt::format("'{}' is {}; a list is expected", sub_path(key), kind_name(value->kind)));
   return true;
@@ -220,7 +219,7 @@ bool Section::map(std::string_view key, std::string_view key_name, std::string_v
         continue;
       }
       enter(entry.value, fmt::format("{}.{}", sub_path(key), printable(entry.key)),
-            [&](Section& inner) { read(entry, inner); });
+            [&](Section& inner) { read(entry, inner); }, {});
     }
   else
     error(key, fmt::format("'{}' is {}; a map is expected", sub_path(key), kind_name(value->kind)));

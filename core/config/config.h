@@ -302,9 +302,9 @@ class Section {
   void error(std::string_view key, std::string message, std::string hint = {});
   void warning(std::string_view key, std::string message, std::string hint = {});
 
-  // Reports the keys that nobody asked for, or, once, a named file that has nothing but those. Called by the function
-  // that opened the section.
-  void finish();
+  // Reports the keys that nobody asked for. A file of another kind than those in `folder` (of the shipped ones; may be
+  // empty) is one error instead. Called by the function that opened the section.
+  void finish(std::string_view folder = {});
 
  protected:
   // A key as it is declared; its path is that within the section.
@@ -315,7 +315,7 @@ class Section {
   // The key's value; null if it has none.
   virtual ConfigValue* declare(Declared key);
   // Reads what is within `value`.
-  virtual void enter(ConfigValue& value, const std::string& path, const Read& read);
+  virtual void enter(ConfigValue& value, const std::string& path, const Read& read, std::string_view folder);
   virtual void set_default(std::string_view key, std::string text, std::string_view documented);
 
   std::string sub_path(std::string_view key) const;
@@ -328,17 +328,16 @@ class Section {
   bool open(Declared key, const Read& read, std::string_view folder);
   bool expand(ConfigValue& value, std::string_view folder);
   std::string hint_for(const ConfigEntry& unknown) const;
-  // True of a named file that has keys, none of which the section has.
-  bool is_another_file() const;
-  // Reports it in place of all that was found wrong in it.
-  void refuse_file();
+  // What the section is instead, where it is all of a file that belongs elsewhere; nothing of any other section.
+  std::optional<FileKindHint> another_kind(std::string_view folder) const;
+  // Reports a file that belongs elsewhere in place of all that was found wrong in it.
+  void refuse_file(const FileKindHint& kind, std::string_view folder);
 
   ConfigValue* value_;
   std::string path_;
   ConfigContext* context_;
   std::size_t errors_before_;
   std::size_t problems_before_;
-  bool is_file_ = false;  // all of one that a key of the section around names
   std::vector<std::string> known_;
   std::span<const OtherName> other_names_{};
   bool reported_ = false;  // the value is no map: missing keys go without saying

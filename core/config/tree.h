@@ -78,11 +78,13 @@ bool may_be_trace(const std::string& file);
 
 class ParsedFiles;
 
-// What a file is that was named where another kind belongs, "a sweep", and what to do with it; both may be empty.
+// What a file is, "a sweep", and what to do with it where another kind was expected; both may be empty.
 struct FileKindHint {
   std::string what;
   std::string hint;
 };
+// Tells it by a file's contents; nothing of a file that is of the kind of those in `folder` of the shipped files.
+using TellFileKind = std::function<FileKindHint(const ConfigValue& root, std::string_view folder)>;
 
 // The folder of shipped configurations, and how a name in a file becomes another file. Any thread may call.
 class ConfigFiles {
@@ -92,9 +94,11 @@ class ConfigFiles {
 
   const std::filesystem::path& shipped() const { return shipped_; }
 
-  // Kinds of files, told by their contents; none unless they are given, before anything is read.
-  void set_kinds(std::function<FileKindHint(const ConfigValue&)> kinds) { kinds_ = std::move(kinds); }
-  FileKindHint kind_of(const ConfigValue& root) const { return kinds_ ? kinds_(root) : FileKindHint{}; }
+  // Called before anything is read; without it no kinds are known.
+  void set_kinds(TellFileKind tell) { tell_kind_ = std::move(tell); }
+  FileKindHint kind_of(const ConfigValue& root, std::string_view folder) const {
+    return tell_kind_ ? tell_kind_(root, folder) : FileKindHint{};
+  }
 
   // Reads and parses a file, once however often it is asked for, unless it changes; one that cannot be read is an error
   // at `wanted_at` (where it is named).
@@ -135,7 +139,7 @@ class ConfigFiles {
   Document* read(const std::filesystem::path& path, const Location& wanted_at, Diagnostics& diagnostics) const;
 
   std::filesystem::path shipped_;
-  std::function<FileKindHint(const ConfigValue&)> kinds_{};
+  TellFileKind tell_kind_{};
   std::shared_ptr<const ParsedFiles> parsed_;  // null: none
   mutable std::mutex lock_;
   mutable std::map<std::filesystem::path, Document> documents_;

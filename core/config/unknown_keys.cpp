@@ -13,8 +13,8 @@
 namespace orrery {
 namespace {
 
-// Keys for people, which say nothing of the kind of a file.
-constexpr std::array<std::string_view, 6> kRemarks = {"name", "table", "source", "assumed", "fitted", "measured"};
+// Keys that files of all kinds may have.
+constexpr std::array<std::string_view, 6> kRemarks = {"name", "like", "source", "assumed", "fitted", "measured"};
 
 // Path of an entry that leads to one value: "parallel.tensor" of {parallel: {tensor: 8}}.
 std::string path_of(const ConfigEntry& entry) {
@@ -26,31 +26,45 @@ std::string path_of(const ConfigEntry& entry) {
 
 }  // namespace
 
-bool Section::is_another_file() const {
-  const auto tells = [](const ConfigEntry& entry) {
-    return entry.defaulted.empty() && std::ranges::find(kRemarks, entry.key) == kRemarks.end();
-  };
-  const auto is_unknown = [&](const ConfigEntry& entry) {
-    return !tells(entry) || std::ranges::find(known_, entry.key) == known_.end();
-  };
-  return is_file_ && std::ranges::any_of(value_->entries, tells) && std::ranges::all_of(value_->entries, is_unknown);
+std::optional<FileKindHint> Section::another_kind(std::string_view folder) const {
+  const auto is_known = [&](const std::string& key) { return std::ranges::find(known_, key) != known_.end(); };
+  if (path_.empty()) return std::nullopt;
+  const ConfigValue root = context_->files().peek(value_->where.file);  // without defaults and changes
+  if (root.where != value_->where) return std::nullopt;
+  std::size_t telling = 0, unknown = 0;
+  bool is_slip = false;
+  for (const ConfigEntry& entry : root.entries) {
+    if (std::ranges::find(kRemarks, entry.key) != kRemarks.end()) continue;
+    ++telling;
+    if (is_known(entry.key)) continue;
+    ++unknown;
+    is_slip = is_slip || !likely_names(entry.key, known_).empty() ||
+              std::ranges::find(other_names_, entry.key, &OtherName::first) != other_names_.end();
+  }
+  FileKindHint kind = context_->files().kind_of(root, folder);
+  const bool has_no_key = unknown > 0 && unknown == telling;
+  const bool has_few_keys = !folder.empty() && unknown > 0 && 2 * unknown >= telling;
+  const bool is_other = kind.what.empty() ? has_no_key && !is_slip : has_no_key || has_few_keys;
+  return is_other ? std::optional(std::move(kind)) : std::nullopt;
 }
 
-void Section::refuse_file() {
-  constexpr std::size_t kShown = 4;
-  context_->diagnostics().take_back(problems_before_);
-  const FileKindHint kind = context_->files().kind_of(*value_);
-  std::vector<std::string> keys;
+void Section::refuse_file(const FileKindHint& kind, std::string_view folder) {
+  constexpr std::size_t kMostFound = 4, kMostKnown = 12;
+  std::vector<std::string> found, known;
   for (const ConfigEntry& entry : value_->entries)
-    if (entry.defaulted.empty() && keys.size() < kShown) keys.push_back(printable(entry.key, 40));
-  const std::string_view folder = folder_of_key(path_.substr(path_.rfind('.') + 1));
+    if (entry.defaulted.empty() && found.size() < kMostFound) found.push_back(printable(entry.key, 40));
+  for (const std::string& key : known_)
+    if (known.size() < kMostKnown && std::ranges::find(known, key) == known.end()) known.push_back(key);
   std::string hint = kind.hint;
-  if (hint.empty() && !folder.empty()) hint = fmt::format("`orrery list {}` has files for '{}'", folder, path_);
-  context_->diagnostics().error(value_->where,
-                                kind.what.empty()
-                                    ? fmt::format("has no key of '{}', but '{}'", path_, fmt::join(keys, "', '"))
-                                    : fmt::format("this is {}, which has no key of '{}'", kind.what, path_),
-                                std::move(hint));
+  if (hint.empty())
+    hint = folder.empty() ? fmt::format("known: {}", fmt::join(known, ", "))
+                          : fmt::format("`orrery list {}` has the shipped ones", folder);
+  context_->diagnostics().take_back(problems_before_);
+  context_->diagnostics().error(
+      value_->where,
+      kind.what.empty() ? fmt::format("no key of this file belongs in '{}': '{}'", path_, fmt::join(found, "', '"))
+                        : fmt::format("this is {}, not a file for '{}'", kind.what, path_),
+      std::move(hint));
 }
 
 std::string Section::hint_for(const ConfigEntry& unknown) const {
@@ -70,9 +84,8 @@ std::string Section::hint_for(const ConfigEntry& unknown) const {
   return fmt::format("did you mean {}'{}'?", whole.size() == 1 ? "" : "one of ", fmt::join(whole, "', '"));
 }
 
-void Section::finish() {
-  constexpr std::size_t kShown = 20;  // more of them are another kind of file, not slips of the pen
-  if (is_another_file()) return refuse_file();
+void Section::finish(std::string_view folder) {
+  constexpr std::size_t kShown = 20;  // more are no slips of the pen
   const std::string in = path_.empty() ? "" : fmt::format(" in '{}'", path_);
   std::size_t unknown = 0;
   Location last;
@@ -85,6 +98,8 @@ void Section::finish() {
   }
   if (unknown > kShown)
     context_->diagnostics().error(last, fmt::format("{} more unknown keys{}", unknown - kShown, in));
+  if (unknown == 0) return;
+  if (const std::optional<FileKindHint> kind = another_kind(folder)) refuse_file(*kind, folder);
 }
 
 }  // namespace orrery

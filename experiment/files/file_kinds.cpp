@@ -37,27 +37,40 @@ constexpr std::array<TableKind, 5> kTables = {{
 // A part of an experiment, by the keys that tell.
 struct PartKeys {
   std::string_view kind;
+  std::string_view folder;  // of the shipped ones
   std::array<std::string_view, 6> keys;
 };
 
 // The first kind with one of its keys is it; what has none of them is an experiment, too.
 constexpr std::array<std::string_view, 4> kExperimentKeys = {"workload", "jobs", "cluster", "collectives"};
 constexpr std::array<PartKeys, 11> kParts = {{
-    {"cluster", {"dims", "node", "scale_out"}},
-    {"node", {"devices", "nics", "fabric"}},
-    {"device", {"peak", "memory", "streaming_multiprocessors"}},
-    {"library", {"ll_cap", "hop", "chunk"}},
-    {"model", {"hidden", "tables", "convolutions", "recurrent", "evoformer", "model_type"}},
-    {"optimizer", {"moments", "masters"}},
-    {"recipe", {"operand", "copies", "products_in_bf16"}},
-    {"software", {"rates", "attention", "optimizer"}},
-    {"dispatch library", {"exchange", "processor_rate"}},
-    {"network", {"kind", "stack"}},
-    {"link", {"bandwidth", "efficiency"}},
+    {"cluster", "clusters", {"dims", "node", "scale_out"}},
+    {"node", "nodes", {"devices", "nics", "fabric"}},
+    {"device", "devices", {"peak", "memory", "streaming_multiprocessors"}},
+    {"library", "libraries", {"ll_cap", "hop", "chunk"}},
+    {"model", "models", {"hidden", "tables", "convolutions", "recurrent", "evoformer", "model_type"}},
+    {"optimizer", "optimizers", {"moments", "masters"}},
+    {"recipe", "recipes", {"operand", "copies", "products_in_bf16"}},
+    {"software", "software", {"rates", "attention", "optimizer"}},
+    {"dispatch library", "dispatch", {"exchange", "processor_rate"}},
+    {"network", "networks", {"kind", "stack"}},
+    {"link", "links", {"bandwidth", "efficiency"}},
 }};
 
 bool has_one_of(const ConfigValue& root, std::span<const std::string_view> keys) {
   return std::ranges::any_of(keys, [&](std::string_view key) { return !key.empty() && root.find(key) != nullptr; });
+}
+
+// Null where no key tells.
+const PartKeys* part_keys(const ConfigValue& root) {
+  const auto found = std::ranges::find_if(kParts, [&](const PartKeys& part) { return has_one_of(root, part.keys); });
+  return found == kParts.end() ? nullptr : &*found;
+}
+
+// The name of a part with its article: "a model", "an optimizer", "software".
+std::string named(std::string_view part) {
+  if (part == "software") return std::string(part);
+  return fmt::format("{} {}", part == "optimizer" ? "an" : "a", part);
 }
 
 const TableKind* table_kind(const ConfigValue& root) {
@@ -66,6 +79,28 @@ const TableKind* table_kind(const ConfigValue& root) {
   const auto found =
       std::ranges::find_if(kTables, [&](const TableKind& table) { return std::ranges::any_of(table.keys, has); });
   return found == kTables.end() ? nullptr : &*found;
+}
+
+// The text without the comments of YAML that begin a line or stand behind a blank.
+std::string without_comments(std::string_view text) {
+  std::string rest;
+  bool is_comment = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') is_comment = false;
+    if (text[i] == '#' && (i == 0 || text[i - 1] == '\n' || text[i - 1] == ' ' || text[i - 1] == '\t'))
+      is_comment = true;
+    if (!is_comment) rest += text[i];
+  }
+  return rest;
+}
+
+// The launcher that reads a file, which no key of an experiment is in.
+std::optional<Launcher> launcher_of_configuration(const std::string& file, const ConfigValue& root,
+                                                  const ConfigFiles& files) {
+  constexpr std::array<std::string_view, 7> kOtherKeys = {"network", "nodes",       "memory", "placement",
+                                                          "perturb", "reliability", "fold"};
+  if (is_experiment(root) || is_document(root) || has_one_of(root, kOtherKeys)) return std::nullopt;
+  return launcher_of(file, without_comments(files.beginning(file)));
 }
 
 }  // namespace
@@ -90,9 +125,8 @@ std::string_view measurements_of(const std::string& file, const ConfigFiles& fil
 bool is_experiment(const ConfigValue& root) { return has_one_of(root, kExperimentKeys); }
 
 std::string_view part_kind(const ConfigValue& root) {
-  if (is_experiment(root)) return {};
-  const auto found = std::ranges::find_if(kParts, [&](const PartKeys& part) { return has_one_of(root, part.keys); });
-  return found == kParts.end() ? std::string_view() : found->kind;
+  const PartKeys* part = is_experiment(root) ? nullptr : part_keys(root);
+  return part == nullptr ? std::string_view() : part->kind;
 }
 
 std::string_view astra_sim_file(const ConfigValue& root) {
@@ -105,22 +139,23 @@ std::string_view astra_sim_file(const ConfigValue& root) {
   return names_algorithms || has("preferred-dataset-splits") ? "system" : "";
 }
 
-FileKindHint kind_hint(const ConfigValue& root) {
+FileKindHint kind_hint(const ConfigValue& root, std::string_view folder) {
+  if (is_document(root)) return {fmt::format("a document '{}'", printable(root.find("schema")->value.scalar, 40)), {}};
   const FileKind kind = file_kind(root);
   if (kind == FileKind::kMeasurements) return {fmt::format("a table of {}", table_kind(root)->holds), {}};
   if (kind == FileKind::kSweep) return {"a sweep", {}};
   if (kind == FileKind::kAstraSim) {
     const std::string_view file = astra_sim_file(root);
-    const bool is_network = file == "network";
-    return {fmt::format("ASTRA-sim's {} file", file),
-            is_network ? fmt::format("write it as a cluster: orrery cluster import {} > cluster.yaml",
-                                     shown_shell_word(root.where.file))
-                       : "orrery astra-sim runs ASTRA-sim's files as they are"};
+    std::string hint;
+    if (file == "network" && folder == "clusters")
+      hint = fmt::format("write it as a cluster: orrery cluster import {} > cluster.yaml",
+                         shown_shell_word(root.where.file));
+    return {fmt::format("ASTRA-sim's {} file", file), std::move(hint)};
   }
   if (is_experiment(root)) return {"an experiment", {}};
-  const std::string_view part = part_kind(root);
-  if (part.empty()) return {};
-  return {fmt::format("{} {}", part == "optimizer" ? "an" : "a", part), {}};
+  const PartKeys* part = part_keys(root);
+  if (part == nullptr || part->folder == folder) return {};
+  return {named(part->kind), {}};
 }
 
 void refuse_other_than_sweeps(const std::string& file, const ConfigFiles& files) {
@@ -139,9 +174,9 @@ void refuse_other_than_sweeps(const std::string& file, const ConfigFiles& files)
 }
 
 void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
-  refuse_foreign_file(file, "an experiment");
-  if (is_profile_file(file)) return;
   const ConfigValue root = files.peek(file);
+  if (!is_experiment(root)) refuse_foreign_file(file, "an experiment");
+  if (is_profile_file(file)) return;
   const FileKind kind = file_kind(file, files);
   if (kind == FileKind::kSweep)
     throw InputError({file}, "this is a sweep of experiments, not one experiment",
@@ -157,8 +192,7 @@ void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
                                  "configs/validation/{1}",
                                  shown_shell_word(file), table.section));
   }
-  if (const auto launcher = launcher_of(file, files.beginning(file));
-      launcher && !is_experiment(root) && !is_document(root)) {
+  if (const auto launcher = launcher_of_configuration(file, root, files)) {
     const bool has_model = launcher != Launcher::kDeepSpeed && launcher != Launcher::kFsdp;
     throw InputError({file}, "this is a launcher's configuration, not an experiment",
                      fmt::format("write it as an experiment: orrery workload import {}{} --cluster NAME --nodes N "
@@ -167,7 +201,7 @@ void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
   }
   if (const std::string_view part = part_kind(root); !part.empty() && !is_document(root))
     throw InputError(
-        {file}, fmt::format("this is {}, not an experiment", kind_hint(root).what),
+        {file}, fmt::format("this is {}, not an experiment", named(part)),
         fmt::format("an experiment has a cluster and a workload, and names such files in their keys; orrery "
                     "check {} reads it",
                     shown_shell_word(file)));

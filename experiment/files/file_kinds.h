@@ -35,8 +35,9 @@ std::string_view part_kind(const ConfigValue& root);
 // Kind of ASTRA-sim file, such as "network"; empty if it is none.
 std::string_view astra_sim_file(const ConfigValue& root);
 
-// What a file with these contents is, for messages where a key names it that takes another kind.
-FileKindHint kind_hint(const ConfigValue& root);
+// What a file with these contents is, where it does not belong in `folder` of the shipped files (empty: it is named
+// where no kind of its own belongs).
+FileKindHint kind_hint(const ConfigValue& root, std::string_view folder);
 
 // InputError if `file` is of another kind than kOther, a part of an experiment, a trace or no configuration at all
 // (experiment/files/foreign_files.h).

@@ -4,8 +4,14 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "core/assert.h"
+#include "core/config/tree.h"
+#include "core/error.h"
+#include "experiment/experiment.h"
 #include "experiment/files/file_kinds.h"
 #include "experiment/files/foreign_files.h"
 #include "experiment/launchers/launcher.h"
@@ -26,7 +32,8 @@ ORRERY_FUZZER(fuzz_file_kinds, input) {
                                  "file.sh",   "file.toml", "file.log", "file.et",  "file"};
   const std::string_view bytes = input.substr(std::min<std::size_t>(1, input.size()));
   const std::string file = folder.write(kNames[byte_of(input, 0) % kNames.size()], bytes);
-  const ConfigFiles files("shipped-configurations-that-are-not-there");
+  ConfigFiles files("shipped-configurations-that-are-not-there");
+  files.set_kinds(experiment::kind_hint);
 
   check_refusals([&] {
     if (const auto foreign = experiment::foreign_file(file)) ORRERY_ASSERT(!foreign->what.empty());
@@ -38,6 +45,12 @@ ORRERY_FUZZER(fuzz_file_kinds, input) {
     Diagnostics diagnostics;
     experiment::load_configuration(file, files, diagnostics);
     check_problems(diagnostics.problems(), file, bytes);
+  });
+  check_refusals([&] {  // as a part of an experiment
+    Diagnostics diagnostics;
+    ConfigValue job =
+        parse_config(fmt::format("{{cluster: {0}, workload: {{model: {0}}}}}", file), "job.yaml", diagnostics);
+    experiment::read_experiment("job.yaml", std::move(job), files, diagnostics);
   });
   const ConfigValue root = files.peek(file);
   experiment::file_kind(root);

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -108,30 +109,9 @@ constexpr KinetoTime kFarthest = KinetoTime{1} << 61;
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-bool is_communication(std::string_view name) {
-  return name.starts_with("nccl") || name.starts_with("rccl") || contains(name, "ncclKernel") ||
-         contains(name, "ncclDevKernel") || contains(name, "ncclSymk");
-}
-
 bool is_of_c10d(std::string_view name) {
   return name == "record_param_comms" || name.starts_with("nccl:") || name.starts_with("c10d::");
 }
-
-// Kernels that communicate without NCCL, by a part of their names.
-struct OtherCommunication {
-  std::string_view part;
-  std::string_view library;
-};
-constexpr std::array kOtherCommunication = std::to_array<OtherCommunication>({
-    {"internode::", "DeepEP"},  // dispatch and combine of tokens; the namespace around it differs between forks
-    {"intranode::", "DeepEP"},
-    {"internode_ll::", "DeepEP"},
-    {"nvshmem", "NVSHMEM"},                 // the start of all its symbols
-    {"cross_device_reduce", "vLLM"},        // its all-reduce, which SGLang has too
-    {"userbuffers_", "TransformerEngine"},  // overlap of tensor parallelism with products
-});
-// Words that mark the collectives of any other library: one of them in the name, without underscores and in lower case.
-constexpr std::array<std::string_view, 4> kCollectiveWords = {"allreduce", "allgather", "reducescatter", "alltoall"};
 
 class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -151,7 +131,10 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool null() override { return true; }
-  bool boolean(bool) override { return true; }
+  bool boolean(bool value) override {
+    if (is_of_ranks()) refuse_number(value ? "true" : "false");
+    return true;
+  }
   bool binary(binary_t&) override { return true; }
   bool number_integer(number_integer_t value) override { return scalar({std::to_string(value), value, true}); }
   bool number_unsigned(number_unsigned_t value) override {
@@ -166,11 +149,15 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
     return scalar({std::move(value), {}, false});
   }
   bool key(string_t& value) override {
-    if (level() != Level::kOther) key_ = std::move(value);
+    if (level() == Level::kOther) return true;
+    key_ = std::move(value);
+    if (level() == Level::kTrace && (key_ == "traceEvents" || key_ == "distributedInfo")) once(key_);
+    if (is_of_ranks()) once("distributedInfo." + key_);
     return true;
   }
 
   bool start_object(std::size_t) override {
+    if (is_of_ranks()) refuse_number("a map");
     switch (level()) {
       case Level::kEvents:
         event_ = {};
@@ -185,18 +172,17 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
         return push(Level::kGroup);
       case Level::kTrace:
         if (levels_.empty()) return push(Level::kTrace);
-        if (key_ != "distributedInfo") return push(Level::kOther);
-        once(has_ranks_);
-        return push(Level::kDistributed);
+        return push(key_ == "distributedInfo" ? Level::kDistributed : Level::kOther);
       default:
         return push(Level::kOther);
     }
   }
 
   bool start_array(std::size_t) override {
+    if (is_of_ranks()) refuse_number("a list");
     has_nodes_ = has_nodes_ || (level() == Level::kTrace && key_ == "nodes");
     if (levels_.empty() || (level() == Level::kTrace && key_ == "traceEvents")) {
-      once(has_events_);
+      has_events_ = true;
       return push(Level::kEvents);
     }
     if (level() == Level::kShapes) return start_shape();
@@ -316,19 +302,27 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  // Notes the part of the profile that begins. Throws InputError where it has begun before.
-  void once(bool& has_begun) const {
-    if (has_begun)
-      throw InputError({file_}, fmt::format("has \"{}\" twice", key_),
+  // Throws InputError where the key was there before.
+  void once(const std::string& key) {
+    if (!begun_.insert(key).second)
+      throw InputError({file_}, fmt::format("has '{}' twice", printable(key)),
                        "is it two profiles in one file? give each its own");
-    has_begun = true;
   }
 
-  // Throws InputError where it is none.
-  std::int64_t whole(const Scalar& value) const {
-    if (const std::optional<std::int64_t> number = integer(value)) return *number;
-    throw InputError({file_}, fmt::format("\"distributedInfo\" has {} \"{}\", expected a whole number", key_,
-                                          printable(value.text, 60)));
+  // True of the values of "rank" and "world_size".
+  bool is_of_ranks() const { return level() == Level::kDistributed && (key_ == "rank" || key_ == "world_size"); }
+
+  [[noreturn]] void refuse_number(std::string_view found) const {
+    throw InputError({file_}, fmt::format("'distributedInfo.{}' is {}; a whole number is expected", key_, found),
+                     "\"distributedInfo\": {\"rank\": 0, \"world_size\": 8} says it of the first of 8 ranks");
+  }
+
+  // A whole number; nothing of an empty text. Throws InputError for what is no number.
+  std::optional<std::int64_t> whole(const Scalar& value) const {
+    const std::optional<std::int64_t> number = integer(value);
+    if (!number && !value.text.empty())
+      refuse_number(value.is_number ? printable(value.text, 60) : fmt::format("'{}'", printable(value.text, 60)));
+    return number;
   }
 
   // Some versions write numbers as strings.
@@ -402,7 +396,7 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
                               .stream = event_.stream.value_or(integer({event_.thread}).value_or(0)),
                               .correlation = event_.correlation.value_or(-1),
                               .external = event_.external.value_or(-1)};
-    operation.is_communication = !event_.message.collective.empty() || is_communication(operation.name);
+    operation.is_communication = !event_.message.collective.empty() || is_nccl_kernel(operation.name);
     if (!event_.message.collective.empty()) operation.message = std::move(event_.message);
     trace_.operations.push_back(std::move(operation));
   }
@@ -452,8 +446,8 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
   Event event_;
   std::uint64_t events_ = 0;
   bool has_events_ = false;
-  bool has_nodes_ = false;  // of a PyTorch execution trace
-  bool has_ranks_ = false;  // distributedInfo
+  bool has_nodes_ = false;       // of a PyTorch execution trace
+  std::set<std::string> begun_;  // keys that a profile has once
   std::string group_name_;
   std::string group_ranks_;
   int shape_depth_ = 0;
@@ -461,17 +455,6 @@ class KinetoHandler final : public nlohmann::json_sax<nlohmann::json> {
 };
 
 }  // namespace
-
-std::string_view other_communication(std::string_view kernel) {
-  if (is_communication(kernel)) return {};
-  for (const OtherCommunication& other : kOtherCommunication)
-    if (contains(kernel, other.part)) return other.library;
-  std::string letters;
-  for (const char c : kernel)
-    if (c != '_') letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  const auto has = [&](std::string_view word) { return contains(letters, word); };
-  return std::ranges::any_of(kCollectiveWords, has) ? "another library" : std::string_view{};
-}
 
 InputError not_json(const std::string& file, std::string_view text, std::size_t position, const std::string& reason) {
   const auto line =

@@ -130,6 +130,9 @@ struct KinetoTrace {
 // kOperators: also those of the framework, which a replay has no use for.
 enum class KinetoDetail : std::uint8_t { kReplay, kOperators };
 
+// True of a kernel of NCCL or RCCL.
+bool is_nccl_kernel(std::string_view name);
+
 // Library of a kernel that is not NCCL's but seems, by its name, to move data between GPUs: "DeepEP"; empty for all
 // others. Such kernels have no notes of c10d, so that a profile does not say what they send, and to whom.
 std::string_view other_communication(std::string_view kernel);
