@@ -329,9 +329,9 @@ Experiment read_keys(const std::string& file, ConfigValue root, const ConfigFile
   ConfigContext context(files, diagnostics);
   if (!is_resolved(root)) context.set_own_file(file);
   spell_out_names(root, files, diagnostics);
-  context.set_paths([&files] {
-    std::vector<std::string> paths;
-    for (const KeyDescription& key : describe_configuration(files)) paths.push_back(key.path);
+  context.set_paths([&files, paths = std::vector<std::string>()]() mutable {
+    if (paths.empty())
+      for (const KeyDescription& key : describe_configuration(files)) paths.push_back(key.path);
     return paths;
   });
   ExperimentKeys keys;

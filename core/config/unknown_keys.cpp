@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keys of a section that nobody asked for, and files that hold nothing else.
+// Keys of a section that nobody asked for, and files of another kind than those that belong there.
 #include <algorithm>
 #include <array>
 
@@ -16,6 +16,25 @@ namespace {
 // Keys that files of all kinds may have.
 constexpr std::array<std::string_view, 6> kRemarks = {"name", "like", "source", "assumed", "fitted", "measured"};
 
+bool tells(const ConfigEntry& entry) { return std::ranges::find(kRemarks, entry.key) == kRemarks.end(); }
+
+// False where something stands before a place in its file but comments and marks of YAML's documents, as most places
+// have it. Cheap, unlike a look at the whole file.
+bool may_begin_file(const Location& where, const ConfigFiles& files) {
+  if (where.line < 1) return false;
+  const std::string text = files.beginning(where.file);
+  std::size_t begin = 0;
+  for (int line = 1; line < where.line; ++line) {
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string::npos) return false;
+    const std::size_t first = text.find_first_not_of(" \t\r\xEF\xBB\xBF", begin);
+    if (first < end && text[first] != '#' && text[first] != '%' && text.compare(first, 3, "---") != 0) return false;
+    begin = end + 1;
+  }
+  const std::size_t first = text.find_first_not_of(" \t\xEF\xBB\xBF", begin);
+  return first != std::string::npos && first + 1 >= begin + static_cast<std::size_t>(where.column);
+}
+
 // Path of an entry that leads to one value: "parallel.tensor" of {parallel: {tensor: 8}}.
 std::string path_of(const ConfigEntry& entry) {
   std::string path = entry.key;
@@ -27,24 +46,23 @@ std::string path_of(const ConfigEntry& entry) {
 }  // namespace
 
 std::optional<FileKindHint> Section::another_kind(std::string_view folder) const {
-  const auto is_known = [&](const std::string& key) { return std::ranges::find(known_, key) != known_.end(); };
-  if (path_.empty()) return std::nullopt;
-  const ConfigValue root = context_->files().peek(value_->where.file);  // without defaults and changes
+  const ConfigFiles& files = context_->files();
+  if (path_.empty() || !may_begin_file(value_->where, files)) return std::nullopt;
+  Diagnostics ignored;
+  const ConfigValue root = files.load(value_->where.file, {}, ignored);  // without defaults and changes
   if (root.where != value_->where) return std::nullopt;
-  std::size_t telling = 0, unknown = 0;
-  bool is_slip = false;
+  std::size_t telling = 0, unknown = 0, slips = 0;
   for (const ConfigEntry& entry : root.entries) {
-    if (std::ranges::find(kRemarks, entry.key) != kRemarks.end()) continue;
+    if (!tells(entry)) continue;
     ++telling;
-    if (is_known(entry.key)) continue;
+    if (std::ranges::find(known_, entry.key) != known_.end()) continue;
     ++unknown;
-    is_slip = is_slip || !likely_names(entry.key, known_).empty() ||
-              std::ranges::find(other_names_, entry.key, &OtherName::first) != other_names_.end();
+    const bool has_other_name = std::ranges::find(other_names_, entry.key, &OtherName::first) != other_names_.end();
+    if (has_other_name || !nearest_name(entry.key, known_).empty()) ++slips;
   }
-  FileKindHint kind = context_->files().kind_of(root, folder);
-  const bool has_no_key = unknown > 0 && unknown == telling;
-  const bool has_few_keys = !folder.empty() && unknown > 0 && 2 * unknown >= telling;
-  const bool is_other = kind.what.empty() ? has_no_key && !is_slip : has_no_key || has_few_keys;
+  if (unknown == 0 || 2 * slips >= unknown) return std::nullopt;
+  FileKindHint kind = files.kind_of(root, folder);
+  const bool is_other = unknown == telling || (!kind.what.empty() && 2 * unknown > telling);
   return is_other ? std::optional(std::move(kind)) : std::nullopt;
 }
 
@@ -52,7 +70,7 @@ void Section::refuse_file(const FileKindHint& kind, std::string_view folder) {
   constexpr std::size_t kMostFound = 4, kMostKnown = 12;
   std::vector<std::string> found, known;
   for (const ConfigEntry& entry : value_->entries)
-    if (entry.defaulted.empty() && found.size() < kMostFound) found.push_back(printable(entry.key, 40));
+    if (entry.defaulted.empty() && tells(entry) && found.size() < kMostFound) found.push_back(printable(entry.key, 40));
   for (const std::string& key : known_)
     if (known.size() < kMostKnown && std::ranges::find(known, key) == known.end()) known.push_back(key);
   std::string hint = kind.hint;

@@ -38,23 +38,24 @@ constexpr std::array<TableKind, 5> kTables = {{
 struct PartKeys {
   std::string_view kind;
   std::string_view folder;  // of the shipped ones
+  std::string_view place;   // a key that takes such a file
   std::array<std::string_view, 6> keys;
 };
 
 // The first kind with one of its keys is it; what has none of them is an experiment, too.
 constexpr std::array<std::string_view, 4> kExperimentKeys = {"workload", "jobs", "cluster", "collectives"};
 constexpr std::array<PartKeys, 11> kParts = {{
-    {"cluster", "clusters", {"dims", "node", "scale_out"}},
-    {"node", "nodes", {"devices", "nics", "fabric"}},
-    {"device", "devices", {"peak", "memory", "streaming_multiprocessors"}},
-    {"library", "libraries", {"ll_cap", "hop", "chunk"}},
-    {"model", "models", {"hidden", "tables", "convolutions", "recurrent", "evoformer", "model_type"}},
-    {"optimizer", "optimizers", {"moments", "masters"}},
-    {"recipe", "recipes", {"operand", "copies", "products_in_bf16"}},
-    {"software", "software", {"rates", "attention", "optimizer"}},
-    {"dispatch library", "dispatch", {"exchange", "processor_rate"}},
-    {"network", "networks", {"kind", "stack"}},
-    {"link", "links", {"bandwidth", "efficiency"}},
+    {"cluster", "clusters", "cluster", {"dims", "node", "scale_out"}},
+    {"node", "nodes", "cluster.node", {"devices", "nics", "fabric"}},
+    {"device", "devices", "cluster.node.device", {"peak", "memory", "streaming_multiprocessors"}},
+    {"library", "libraries", "collectives.constants", {"ll_cap", "hop", "chunk"}},
+    {"model", "models", "workload.model", {"hidden", "tables", "convolutions", "recurrent", "evoformer", "model_type"}},
+    {"optimizer", "optimizers", "workload.optimizer", {"moments", "masters"}},
+    {"recipe", "recipes", "workload.recipe", {"operand", "copies", "products_in_bf16"}},
+    {"software", "software", "workload.software", {"rates", "attention", "optimizer"}},
+    {"dispatch library", "dispatch", "workload.experts.dispatch", {"exchange", "processor_rate"}},
+    {"network", "networks", "cluster.scale_out.network", {"kind", "stack"}},
+    {"link", "links", "cluster.node.fabric.link", {"bandwidth", "efficiency"}},
 }};
 
 bool has_one_of(const ConfigValue& root, std::span<const std::string_view> keys) {
@@ -81,8 +82,9 @@ const TableKind* table_kind(const ConfigValue& root) {
   return found == kTables.end() ? nullptr : &*found;
 }
 
-// The text without the comments of YAML that begin a line or stand behind a blank.
-std::string without_comments(std::string_view text) {
+// The text of YAML without its comments; JSON has none.
+std::string without_comments(std::string text) {
+  if (text.find_first_not_of(" \t\r\n") == text.find_first_of("{[")) return text;
   std::string rest;
   bool is_comment = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -94,7 +96,7 @@ std::string without_comments(std::string_view text) {
   return rest;
 }
 
-// The launcher that reads a file, which no key of an experiment is in.
+// The launcher whose words a file has. None of a file that has a key of experiments, which may name a launcher.
 std::optional<Launcher> launcher_of_configuration(const std::string& file, const ConfigValue& root,
                                                   const ConfigFiles& files) {
   constexpr std::array<std::string_view, 7> kOtherKeys = {"network", "nodes",       "memory", "placement",
@@ -140,22 +142,24 @@ std::string_view astra_sim_file(const ConfigValue& root) {
 }
 
 FileKindHint kind_hint(const ConfigValue& root, std::string_view folder) {
+  const auto expected = std::ranges::find(kParts, folder, &PartKeys::folder);
+  if (expected != kParts.end() && has_one_of(root, expected->keys)) return {};
   if (is_document(root)) return {fmt::format("a document '{}'", printable(root.find("schema")->value.scalar, 40)), {}};
+  const std::string file = shown_shell_word(root.where.file);
   const FileKind kind = file_kind(root);
   if (kind == FileKind::kMeasurements) return {fmt::format("a table of {}", table_kind(root)->holds), {}};
-  if (kind == FileKind::kSweep) return {"a sweep", {}};
+  if (kind == FileKind::kSweep) return {"a sweep", fmt::format("orrery sweep {} simulates its points", file)};
   if (kind == FileKind::kAstraSim) {
-    const std::string_view file = astra_sim_file(root);
+    const std::string_view name = astra_sim_file(root);
     std::string hint;
-    if (file == "network" && folder == "clusters")
-      hint = fmt::format("write it as a cluster: orrery cluster import {} > cluster.yaml",
-                         shown_shell_word(root.where.file));
-    return {fmt::format("ASTRA-sim's {} file", file), std::move(hint)};
+    if (name == "network" && folder == "clusters")
+      hint = fmt::format("write it as a cluster: orrery cluster import {} > cluster.yaml", file);
+    return {fmt::format("ASTRA-sim's {} file", name), std::move(hint)};
   }
-  if (is_experiment(root)) return {"an experiment", {}};
+  if (is_experiment(root)) return {"an experiment", fmt::format("orrery run {} simulates it", file)};
   const PartKeys* part = part_keys(root);
-  if (part == nullptr || part->folder == folder) return {};
-  return {named(part->kind), {}};
+  if (part == nullptr) return {};
+  return {named(part->kind), fmt::format("it belongs in '{}'", part->place)};
 }
 
 void refuse_other_than_sweeps(const std::string& file, const ConfigFiles& files) {
@@ -174,9 +178,10 @@ void refuse_other_than_sweeps(const std::string& file, const ConfigFiles& files)
 }
 
 void refuse_other_kinds(const std::string& file, const ConfigFiles& files) {
-  const ConfigValue root = files.peek(file);
-  if (!is_experiment(root)) refuse_foreign_file(file, "an experiment");
+  // Words of other files may stand in an experiment's comments.
+  if (foreign_file(file) && !is_experiment(files.peek(file))) refuse_foreign_file(file, "an experiment");
   if (is_profile_file(file)) return;
+  const ConfigValue root = files.peek(file);
   const FileKind kind = file_kind(file, files);
   if (kind == FileKind::kSweep)
     throw InputError({file}, "this is a sweep of experiments, not one experiment",

@@ -218,11 +218,11 @@ FOREIGN_ROWS = [Row(f"{what[0].upper()}{what[1:]} in place of an experiment", 2,
     *[Row(f"{what[0].upper()}{what[1:]} in place of '{key}'", 2, [f"part.yaml:1:1: error: this is {what}, not a file for '{key}'", hint],
           ["run", "job.yaml", "--set", "cluster=part.yaml" if key == "cluster" else "cluster={node: part.yaml}"], {"part.yaml": content})
       for what, key, content, hint in (
-          ("an experiment", "cluster", "nodes: 1\n" + JOB, "`orrery list clusters` has the shipped ones"),
-          ("software", "cluster.node", "attention: flash\nrates: default\n", "`orrery list nodes`"),
+          ("an experiment", "cluster", "nodes: 1\n" + JOB, "orrery run part.yaml simulates it"),
+          ("software", "cluster.node", "attention: flash\nrates: default\n", "it belongs in 'workload.software'"),
           ("a document 'orrery.result/1'", "cluster", '{"schema": "orrery.result/1", "memory": 1}', "`orrery list clusters`"),
-          ("a model", "cluster", "hidden: 64\nlayers: 2\n", "`orrery list clusters`"),
-          ("a cluster", "cluster.node", "node: dgx-a100\nscale_out: {topology: fat_tree}\n", "`orrery list nodes`"),
+          ("a model", "cluster", "hidden: 64\nlayers: 2\n", "it belongs in 'workload.model'"),
+          ("a cluster", "cluster.node", "node: dgx-a100\nscale_out: {topology: fat_tree}\n", "it belongs in 'cluster'"),
           ("ASTRA-sim's network file", "cluster", "topology: [Ring]\nnpus_count: [8]\nbandwidth: [50.0]\nlatency: [500.0]\n",
            "write it as a cluster: orrery cluster import part.yaml > cluster.yaml"))],
     Row("A configuration of Megatron-Bridge in place of an experiment", 2,
@@ -232,6 +232,11 @@ FOREIGN_ROWS = [Row(f"{what[0].upper()}{what[1:]} in place of an experiment", 2,
           [f"part.yaml:1:1: error: no key of this file belongs in '{key}': 'remember', 'milk'", hint],
           ["run", "job.yaml", "--set", f"{key}=part.yaml"], {"part.yaml": "remember: the\nmilk: now\n"})
       for key, hint in (("cluster", "`orrery list clusters`"), ("collectives", "known: library"))],
+    *[Row(f"{what} in a file for '{key}'", 2, [f"part.yaml:2:1: error: unknown key '{unknown}' in '{key}'", hint],
+          ["run", "job.yaml", "--set", f"{key}=part.yaml"], {"part.yaml": content})
+      for what, key, unknown, content, hint in (
+          ("A key of experiments", "cluster", "collectives", "node: dgx-a100\ncollectives: {library: nccl}\n", "did you mean 'collectives.library'?"),
+          ("A slip beside a key of other files", "cluster", "nics", "nodde: dgx-a100\nnics: 3\n", "did you mean 'cluster.node.nics'?"))],
     Row("A file with a misspelt key alone", 2, ["part.yaml:1:1: error: unknown key 'nodde' in 'cluster'", "did you mean 'node'?"],
         ["run", "job.yaml", "--set", "cluster=part.yaml"], {"part.yaml": "nodde: dgx-a100\n"}),
     Row("A key beside `like` that is misspelt alone", 2, ["job.yaml:2:27: error: unknown key 'nodde' in 'cluster'"],
