@@ -33,6 +33,19 @@ Json to_json(const PointFigures& figures) {
   return json;
 }
 
+// A whole number of that type. InputError for any other value: nlohmann's own conversion takes all numbers, also those
+// that the type does not hold.
+template <class Number>
+Number whole(const Json& json) {
+  if (json.is_number_unsigned()) {
+    if (const auto number = json.get<std::uint64_t>(); std::in_range<Number>(number))
+      return static_cast<Number>(number);
+  } else if (json.is_number_integer()) {
+    if (const auto number = json.get<std::int64_t>(); std::in_range<Number>(number)) return static_cast<Number>(number);
+  }
+  throw InputError({}, "a number that is not whole, or too large");
+}
+
 report::PartKind part_kind_of(int number) {
   if (number < 0 || number > static_cast<int>(report::PartKind::kSlowed)) throw InputError({}, "a part of no kind");
   return static_cast<report::PartKind>(number);
@@ -40,9 +53,9 @@ report::PartKind part_kind_of(int number) {
 
 PointFigures figures_in(const Json& json) {
   PointFigures figures;
-  figures.iteration_time = Duration(json.at("time_ps").get<std::int64_t>());
-  figures.ranks = json.at("ranks");
-  figures.devices = json.at("devices");
+  figures.iteration_time = Duration(whole<std::int64_t>(json.at("time_ps")));
+  figures.ranks = whole<decltype(figures.ranks)>(json.at("ranks"));
+  figures.devices = whole<decltype(figures.devices)>(json.at("devices"));
   figures.device = json.at("device");
   figures.job = json.at("job");
   figures.computes_as_measured = json.at("computes_as_measured");
@@ -51,11 +64,11 @@ PointFigures figures_in(const Json& json) {
     for (const Json& stored : json["jobs"]) {
       report::JobFigures& job = figures.jobs.emplace_back();
       job.name = stored.at("name");
-      job.alone = Duration(stored.at("alone_ps").get<std::int64_t>());
-      job.together = Duration(stored.at("together_ps").get<std::int64_t>());
+      job.alone = Duration(whole<std::int64_t>(stored.at("alone_ps")));
+      job.together = Duration(whole<std::int64_t>(stored.at("together_ps")));
     }
   for (const Json& part : json.at("parts"))
-    figures.parts.push_back({part.at(0), part.at(1), part_kind_of(part.at(2).get<int>()), part.at(3)});
+    figures.parts.push_back({part.at(0), part.at(1), part_kind_of(whole<int>(part.at(2))), part.at(3)});
   for (const Json& link : json.at("links"))
     figures.links.emplace_back(link.at(0).get<std::string>(), link.at(1).get<double>());
   return figures;
@@ -83,13 +96,13 @@ std::vector<Problem> problems_of(const Json& list) {
   for (const Json& stored : list) {
     Problem& problem = problems.emplace_back();
     problem.severity = stored.at("is_warning").get<bool>() ? Severity::kWarning : Severity::kError;
-    problem.where = {stored.at("file"), stored.at("line"), stored.at("column")};
+    problem.where = {stored.at("file"), whole<int>(stored.at("line")), whole<int>(stored.at("column"))};
     problem.message = stored.at("message");
     problem.hint = stored.at("hint");
     problem.node = stored.at("node");
     problem.tight_memory = stored.at("tight_memory");
     problem.out_of_memory = stored.at("out_of_memory");
-    if (stored.contains("rank")) problem.rank = stored["rank"].get<std::uint32_t>();
+    if (stored.contains("rank")) problem.rank = whole<std::uint32_t>(stored["rank"]);
   }
   return problems;
 }
@@ -137,7 +150,7 @@ Point point_of(const Json& json) {
     const Json& stuck = json["stuck"];
     point.stuck = stuck.at("report");
     point.stuck_node = stuck.at("node");
-    if (stuck.contains("rank")) point.stuck_rank = stuck["rank"].get<std::uint32_t>();
+    if (stuck.contains("rank")) point.stuck_rank = whole<std::uint32_t>(stuck["rank"]);
   }
   point.warnings = problems_of(json.at("warnings"));
   point.refusal = problems_of(json.at("refusal"));

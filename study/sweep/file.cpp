@@ -78,6 +78,8 @@ void read_values(Section& section, const std::optional<std::string>& key, SweepA
   }
 }
 
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
 // An axis over several keys at once.
 void read_settings(Section& section, SweepAxis& axis) {
   Diagnostics& diagnostics = section.context().diagnostics();
@@ -85,6 +87,9 @@ void read_settings(Section& section, SweepAxis& axis) {
   section.map("settings", "LABEL", "with `name`: what it sets at once, by the label in the table",
               [&](const ConfigEntry& entry, Section& setting) {
                 setting.raw("<KEY>", "any", "optional", "a path as in --set, and what it is set to");
+                if (is_blank(entry.key))
+                  diagnostics.error(entry.where, fmt::format("a setting of the axis '{}' has no label", axis.name),
+                                    "the label stands in tables: settings: {LABEL: {...}}");
                 SweepChoice choice{printable(entry.key), entry.where, {}};
                 for (const ConfigEntry& key : entry.value.entries) {
                   setting.know(key.key);
@@ -100,6 +105,8 @@ void read_axis(Section& section, SweepAxis& axis) {
   axis.where = section.where();
   const auto key = section.maybe<std::string>("key", "of the experiment that varies: a path as in --set");
   const auto name = section.maybe<std::string>("name", "of the axis; with `key`, by default the end of its path");
+  if (key && name && is_blank(*name))
+    section.error("name", "the 'name' of an axis is empty", "leave it out: the end of 'key' names the axis, too");
   axis.name = printable(name ? *name : key ? split_key_path(*key).back() : "");
   read_values(section, key, axis);
   read_settings(section, axis);
@@ -110,7 +117,7 @@ void read_axis(Section& section, SweepAxis& axis) {
   if (has_values && !key) section.error("values", "'values' without the 'key' that takes them");
   if (has_settings && key)
     section.error("key", "'key' does not go with 'settings'", "name the axis by 'name'; its settings name their keys");
-  if (has_settings && !key && axis.name.empty()) section.error("settings", "an axis of settings has no 'name'");
+  if (has_settings && !key && is_blank(axis.name)) section.error("settings", "an axis of settings has no 'name'");
   if (has_settings && axis.choices.empty()) section.error("settings", "an axis has at least one setting");
 }
 

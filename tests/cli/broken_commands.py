@@ -467,6 +467,11 @@ ROWS = [
           ("{from: 1 GB/s, to: 9 GB/s, factor: 1.001}", ["the range has more than 1000 values"]),
           ("{from: 1 GB/s, to: 8 GB/s}", ["'vary[].values.factor' is missing"]),
           ("[x0]", ["'0' is not a factor"]))),
+    *(Row(f"A sweep over {what}", 2, message, ["sweep", "sweep.yaml"], {"sweep.yaml": f"experiment: job.yaml\nvary: [{axis}]\n"})
+      for what, axis, message in (
+          ("an axis of empty name", '{key: cluster.dims.0.size, name: "", values: [2]}', ["the 'name' of an axis is empty", "leave it out"]),
+          ("settings of blank name", '{name: " ", settings: {small: {cluster.dims.0.size: 2}}}', ["an axis of settings has no 'name'"]),
+          ("a setting without a label", '{name: size, settings: {"": {cluster.dims.0.size: 2}}}', ["a setting of the axis 'size' has no label"]))),
     Row("`--vs` beside two experiments", 2, ["--vs changes one experiment, and there are 2"],
         ["compare", "job.yaml", "job.yaml", "--vs", "nodes=2"]),
     Row("`--vs` without a value", 2, ["--vs nodes: error: expected key.path=value"],
