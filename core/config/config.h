@@ -328,7 +328,8 @@ class Section {
   bool open(Declared key, const Read& read, std::string_view folder);
   bool expand(ConfigValue& value, std::string_view folder);
   std::string hint_for(const ConfigEntry& unknown) const;
-  // What the section is instead, where it is all of a file that belongs elsewhere; nothing of any other section.
+  // Tells a named file of another kind than the key takes by its own keys, most of which the section does not know.
+  // Empty for a section that is only a part of its file, and for a file that belongs here, misspelt or not.
   std::optional<FileKindHint> another_kind(std::string_view folder) const;
   // Reports a file that belongs elsewhere in place of all that was found wrong in it.
   void refuse_file(const FileKindHint& kind, std::string_view folder);

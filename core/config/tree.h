@@ -78,12 +78,13 @@ bool may_be_trace(const std::string& file);
 
 class ParsedFiles;
 
-// What a file is, "a sweep", and what to do with it where another kind was expected; both may be empty.
+// Words for a message about a file that is of another kind than the one expected; empty where nothing is known of it.
 struct FileKindHint {
-  std::string what;
-  std::string hint;
+  std::string what;  // "a sweep"
+  std::string hint;  // what to do with it
 };
-// Tells it by a file's contents; nothing of a file that is of the kind of those in `folder` of the shipped files.
+// Function that tells the kind of a file by its contents. Its answer is empty for a file of the kind that `folder` of
+// the shipped files has, "clusters".
 using TellFileKind = std::function<FileKindHint(const ConfigValue& root, std::string_view folder)>;
 
 // The folder of shipped configurations, and how a name in a file becomes another file. Any thread may call.

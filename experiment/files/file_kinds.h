@@ -35,8 +35,8 @@ std::string_view part_kind(const ConfigValue& root);
 // Kind of ASTRA-sim file, such as "network"; empty if it is none.
 std::string_view astra_sim_file(const ConfigValue& root);
 
-// What a file with these contents is, where it does not belong in `folder` of the shipped files (empty: it is named
-// where no kind of its own belongs).
+// Tells the kind of a file by its keys, for the message that refuses it (TellFileKind). `folder` is the one of the
+// shipped files whose kind was expected; files of that kind have an empty answer. An empty `folder` expects no kind.
 FileKindHint kind_hint(const ConfigValue& root, std::string_view folder);
 
 // InputError if `file` is of another kind than kOther, a part of an experiment, a trace or no configuration at all
