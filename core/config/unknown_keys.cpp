@@ -18,8 +18,8 @@ constexpr std::array<std::string_view, 6> kRemarks = {"name", "like", "source", 
 
 bool tells(const ConfigEntry& entry) { return std::ranges::find(kRemarks, entry.key) == kRemarks.end(); }
 
-// False where something stands before a place in its file but comments and marks of YAML's documents, as most places
-// have it. Cheap, unlike a look at the whole file.
+// True of a place before which its file has only blanks, comments and marks of YAML's documents. Reads the beginning of
+// the file alone.
 bool may_begin_file(const Location& where, const ConfigFiles& files) {
   if (where.line < 1) return false;
   const std::string text = files.beginning(where.file);
@@ -41,6 +41,14 @@ std::string path_of(const ConfigEntry& entry) {
   for (const ConfigValue* value = &entry.value; value->entries.size() == 1; value = &value->entries.front().value)
     path += "." + value->entries.front().key;
   return path;
+}
+
+// The keys without those that stand there before, in their order.
+std::vector<std::string> each_once(const std::vector<std::string>& keys) {
+  std::vector<std::string> once;
+  for (const std::string& key : keys)
+    if (std::ranges::find(once, key) == once.end()) once.push_back(key);
+  return once;
 }
 
 }  // namespace
@@ -68,11 +76,11 @@ std::optional<FileKindHint> Section::another_kind(std::string_view folder) const
 
 void Section::refuse_file(const FileKindHint& kind, std::string_view folder) {
   constexpr std::size_t kMostFound = 4, kMostKnown = 12;
-  std::vector<std::string> found, known;
+  std::vector<std::string> found;
   for (const ConfigEntry& entry : value_->entries)
     if (entry.defaulted.empty() && tells(entry) && found.size() < kMostFound) found.push_back(printable(entry.key, 40));
-  for (const std::string& key : known_)
-    if (known.size() < kMostKnown && std::ranges::find(known, key) == known.end()) known.push_back(key);
+  std::vector<std::string> known = each_once(known_);
+  known.resize(std::min(known.size(), kMostKnown));
   std::string hint = kind.hint;
   if (hint.empty())
     hint = folder.empty() ? fmt::format("known: {}", fmt::join(known, ", "))
@@ -90,9 +98,7 @@ std::string Section::hint_for(const ConfigEntry& unknown) const {
   if (other != other_names_.end()) return fmt::format("here it is '{}'", other->second);
   std::vector<std::string> whole = paths_with(path_of(unknown), path_, context_->paths());
   if (whole.empty()) {
-    std::vector<std::string> known;  // once each, in the order in which they are read
-    for (const std::string& key : known_)
-      if (std::ranges::find(known, key) == known.end()) known.push_back(key);
+    const std::vector<std::string> known = each_once(known_);
     if (!likely_names(unknown.key, known).empty()) return suggestion(unknown.key, known);
     whole = paths_spelt(unknown.key, path_, context_->paths());
     if (whole.empty()) return suggestion(unknown.key, known);
