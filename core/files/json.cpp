@@ -62,6 +62,43 @@ void check_json_depth(std::string_view text) {
     }
 }
 
+template <class Json>
+Json parse_json(std::string_view text, const typename Json::parser_callback_t& look) {
+  check_json_depth(text);
+  try {
+    return Json::parse(text.begin(), text.end(), look);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw JsonError(JsonError::Kind::kSyntax, error.byte == 0 ? 0 : error.byte - 1, json_reason(error));
+  } catch (const nlohmann::json::out_of_range& error) {  // quotes the number
+    const std::string_view what = error.what();
+    const std::size_t begin = what.find('\'') + 1;
+    const std::size_t at = text.find(what.substr(begin, what.rfind('\'') - begin));
+    throw JsonError(JsonError::Kind::kNumber, at == std::string_view::npos ? 0 : at, json_reason(error));
+  }
+}
+
+template <class Json>
+std::optional<Json> json_of(std::string_view text) {
+  try {
+    return parse_json<Json>(text);
+  } catch (const JsonError&) {
+    return std::nullopt;
+  }
+}
+
+template nlohmann::json parse_json(std::string_view, const nlohmann::json::parser_callback_t&);
+template nlohmann::ordered_json parse_json(std::string_view, const nlohmann::ordered_json::parser_callback_t&);
+template std::optional<nlohmann::json> json_of(std::string_view);
+template std::optional<nlohmann::ordered_json> json_of(std::string_view);
+
+std::string dump_json(const nlohmann::json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string dump_json(const nlohmann::ordered_json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 bool is_json(std::string_view text) {
   try {
     check_json_depth(text);

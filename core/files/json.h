@@ -43,38 +43,19 @@ std::string json_reason(const nlohmann::json::exception& error);
 // JsonError where lists and objects are nested deeper than kDeepestJson; the text may be no JSON otherwise.
 void check_json_depth(std::string_view text);
 
-// The value of `text`. `look`: nlohmann's callback, which sees values as they end. JsonError.
+// The value of `text`, for nlohmann::json and nlohmann::ordered_json. `look`: nlohmann's callback, which sees values as
+// they end. JsonError.
 template <class Json = nlohmann::json>
-Json parse_json(std::string_view text, const typename Json::parser_callback_t& look = nullptr) {
-  check_json_depth(text);
-  try {
-    return Json::parse(text.begin(), text.end(), look);
-  } catch (const nlohmann::json::parse_error& error) {
-    throw JsonError(JsonError::Kind::kSyntax, error.byte == 0 ? 0 : error.byte - 1, json_reason(error));
-  } catch (const nlohmann::json::out_of_range& error) {  // quotes the number
-    const std::string_view what = error.what();
-    const std::size_t begin = what.find('\'') + 1;
-    const std::size_t at = text.find(what.substr(begin, what.rfind('\'') - begin));
-    throw JsonError(JsonError::Kind::kNumber, at == std::string_view::npos ? 0 : at, json_reason(error));
-  }
-}
+Json parse_json(std::string_view text, const typename Json::parser_callback_t& look = nullptr);
 
 // The value of `text`; none of what is no JSON.
 template <class Json = nlohmann::json>
-std::optional<Json> json_of(std::string_view text) {
-  try {
-    return parse_json<Json>(text);
-  } catch (const JsonError&) {
-    return std::nullopt;
-  }
-}
+std::optional<Json> json_of(std::string_view text);
 
 // The value as text, in lines where `indent` says by how much. Bytes that are no UTF-8, as names of files may have, are
 // replaced.
-template <class Json>
-std::string dump_json(const Json& value, int indent = -1) {
-  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
+std::string dump_json(const nlohmann::json& value, int indent = -1);
+std::string dump_json(const nlohmann::ordered_json& value, int indent = -1);
 
 // Calls `events` (nlohmann::json_sax) for what is in `text`. JsonError of its depth; other errors are events.
 template <class Events>
