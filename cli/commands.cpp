@@ -27,6 +27,13 @@ bool is_own(std::string_view name) {
   return std::ranges::find(own_commands(), name, &OwnCommand::name) != own_commands().end();
 }
 
+// Tells words that are the option, alone or with its value.
+auto is_option(std::string_view option) {
+  return [option](std::string_view word) {
+    return word.starts_with(option) && (word.size() == option.size() || word[option.size()] == '=');
+  };
+}
+
 bool has_all() { return own_commands().size() >= kCommands.size(); }
 
 }  // namespace
@@ -48,7 +55,7 @@ void add_commands(CLI::App& app, Session& session, std::span<char* const> words)
   add_hidden_commands(app, session);
 }
 
-std::optional<std::string_view> command_of_another_program(std::span<char* const> words) {
+std::optional<std::string> command_of_another_program(std::span<char* const> words) {
   if (has_all()) {
     ::unsetenv(kHandedOver);  // what this process starts is not
     return std::nullopt;
@@ -59,9 +66,12 @@ std::optional<std::string_view> command_of_another_program(std::span<char* const
   const std::string_view word = *first;
   const bool is_known = std::ranges::find(kCommands, word, &CommandAbout::name) != kCommands.end() ||
                         std::ranges::find(kWholeLine, word) != kWholeLine.end();
-  if (word == "run" && std::ranges::any_of(words, [](std::string_view one) { return one.starts_with("--seeds"); }))
-    return "run --seeds";
-  return is_known && !is_own(word) ? std::optional(word) : std::nullopt;
+  if (!is_known) return std::nullopt;
+  if (!is_own(word)) return std::string(word);
+  for (const auto& [command, option] : kExtraOptions)
+    if (command == word && std::ranges::any_of(words.subspan(1), is_option(option)))
+      return fmt::format("{} {}", command, option);
+  return std::nullopt;
 }
 
 void hand_over(std::string_view command, char* const* words) {

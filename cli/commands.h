@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The commands, in the order of the help. Two programs share the command line: `orrery` has the commands that simulate
-// an experiment and compare several, and takes half the time to build; it hands all others over to `orrery-study`
-// beside it, which has every command.
+// an experiment and compare several, as text and JSON, and takes two fifths of the time to build; it hands all else
+// over to `orrery-study` beside it, which has everything.
 #pragma once
 
 #include <array>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
@@ -43,9 +44,24 @@ inline constexpr std::array<CommandAbout, 15> kCommands = {{
 // others, and of those of the other program, what the help says.
 void add_commands(CLI::App& app, Session& session, std::span<char* const> words);
 
-// The command of a command line if another program has it: its first word, or "run --seeds". The parser is not asked,
-// for it does not know the options of the other program.
-std::optional<std::string_view> command_of_another_program(std::span<char* const> words);
+// Options for which `orrery` hands its own commands over as well: cli/extras.h.
+struct ExtraOption {
+  std::string_view command;
+  std::string_view option;
+};
+inline constexpr std::array<ExtraOption, 9> kExtraOptions = {{{"run", "--html"},
+                                                              {"run", "--launcher-flags"},
+                                                              {"run", "--schedule"},
+                                                              {"run", "--schedule-svg"},
+                                                              {"run", "--seeds"},
+                                                              {"run", "--timeline"},
+                                                              {"compare", "--html"},
+                                                              {"compare", "--svg"},
+                                                              {"compare", "--vega"}}};
+
+// The command of a command line if another program has it: its first word, with the option for which it is handed over
+// if there is one ("run --seeds"). The parser is not asked, for it does not know the commands of the other program.
+std::optional<std::string> command_of_another_program(std::span<char* const> words);
 
 // Becomes the other program, with the same words. InputError where that is not beside this one.
 [[noreturn]] void hand_over(std::string_view command, char* const* words);

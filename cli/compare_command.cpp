@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/extras.h"
 #include "cli/output.h"
 #include "cli/pictures.h"
 #include "cli/session.h"
@@ -228,7 +229,7 @@ void compare(const CompareOptions& options, const Session& session) {
   Answer answer{study::comparison_text(results, options.details ? study::Detail::kAll : study::Detail::kScreen),
                 study::comparison_json(results)};
   if (session.outputs.wants_page()) answer.page = page_of("orrery compare", "comparison", answer.document);
-  if (options.pictures.wanted()) write_pictures(options.pictures, study::comparison_picture(results));
+  if (options.pictures.wanted()) extras().write_comparison(options.pictures, results);
   session.outputs.give(answer);
 }
 

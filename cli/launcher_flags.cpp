@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/extras.h"
 #include "core/suggest.h"
 
 namespace orrery::cli {
@@ -30,6 +31,10 @@ experiment::Launcher LauncherFlags::launcher() const {
                    suggestion(name, names));
 }
 
+experiment::WrittenLaunch LauncherFlags::of(const experiment::Experiment& experiment) const {
+  return extras().launcher_arguments(launcher(), experiment);
+}
+
 std::string LauncherFlags::file() const {
   const std::size_t equals = option.find('=');
   return equals == std::string::npos ? std::string() : option.substr(equals + 1);
@@ -50,8 +55,7 @@ void add_launcher_flags(CLI::App& command, LauncherFlags& flags, std::string_vie
   command
       .add_option(
           std::string(kOption), flags.option,
-          fmt::format("Also give {} to megatron, megatron-bridge, torchtitan, deepspeed or fsdp; NAME=FILE: in it",
-                      of))
+          fmt::format("Also give {} to megatron, megatron-bridge, torchtitan, deepspeed or fsdp; NAME=FILE: in it", of))
       ->type_name("NAME");
 }
 
@@ -60,7 +64,7 @@ void add_flags(const LauncherFlags& flags, const experiment::WrittenLaunch& laun
   const std::string file = flags.file();
   if (!file.empty()) write_file(file, launch.text);
   const std::string text = file.empty() ? launch.text : std::string();
-  const std::string rest = experiment::unsaid_text(launch);
+  const std::string rest = extras().unsaid_text(launch);
   if (!text.empty()) answer.as_it_is += "\n" + text;
   if (!rest.empty()) answer.as_it_is += "\n" + rest;
 }

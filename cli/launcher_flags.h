@@ -19,9 +19,7 @@ struct LauncherFlags {
   experiment::Launcher launcher() const;
   std::string file() const;
   // Arguments of a job.
-  experiment::WrittenLaunch of(const experiment::Experiment& experiment) const {
-    return experiment::launcher_arguments(launcher(), experiment);
-  }
+  experiment::WrittenLaunch of(const experiment::Experiment& experiment) const;
   // Before the work: InputError for an unknown launcher, and where the file cannot be written or is another output.
   void check(const Outputs& outputs) const;
 };

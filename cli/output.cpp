@@ -19,10 +19,10 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "cli/extras.h"
 #include "cli/terminal.h"
 #include "core/files/input_files.h"
 #include "core/files/json.h"
-#include "report/page/page.h"
 #include "report/table.h"
 
 namespace orrery::cli {
@@ -301,7 +301,7 @@ void Outputs::give(const Answer& answer) const {
   if (!out.empty()) write_answer(out, answer, text);
   std::optional<InputError> unwritten;  // told behind the answer, which took long
   try {
-    if (wants_page() && answer.page) write_file(html, report::page_text(answer.page->title, answer.page->data));
+    if (wants_page() && answer.page) write_file(html, extras().page_text(*answer.page));
   } catch (const InputError& error) {
     unwritten = error;
   }

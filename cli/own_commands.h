@@ -13,6 +13,7 @@ class App;
 namespace orrery::cli {
 
 struct Session;
+class Extras;  // cli/extras.h
 
 // Adds a command, with its options and what it does, to the parser.
 using AddCommand = void (*)(CLI::App& app, Session& session);
@@ -28,11 +29,11 @@ std::span<const OwnCommand> own_commands();
 // Adds what only this program has and no help names: completion and pages of the manual (study/commands.cpp).
 void add_hidden_commands(CLI::App& app, Session& session);
 
-struct SeedsRequest;
-// Runs `run --seeds`; returns the exit code (cli/seeds.h).
-using RunSeeds = int (*)(const SeedsRequest& request, const Session& session);
-// `run_seeds`: null in the program that hands `run --seeds` over (cli/commands.h).
-void add_run_command(CLI::App& app, Session& session, RunSeeds run_seeds);
+// What only `orrery-study` does for options of `run` and `compare` (cli/extras.h). Throws in `orrery`, which hands
+// command lines with such options over.
+const Extras& extras();
+
+void add_run_command(CLI::App& app, Session& session);
 void add_compare_command(CLI::App& app, Session& session);
 void add_explain_command(CLI::App& app, Session& session);
 void add_goodput_command(CLI::App& app, Session& session);

@@ -3,14 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/extras.h"
+
 namespace orrery::cli {
-namespace {
-
-report::PictureLook look_of(const PictureOptions& options) {
-  return options.width.empty() ? report::PictureLook() : look_of_width(options.width);
-}
-
-}  // namespace
 
 void add_pictures(CLI::App& command, PictureOptions& options, const std::string& what, const std::string& other_name) {
   CLI::Option* svg = command.add_option("--svg" + other_name, options.svg, fmt::format("Draw {} as an SVG file", what));
@@ -30,14 +25,8 @@ void add_width(CLI::App& command, std::string& width, CLI::Option* of, const std
       ->needs(of);
 }
 
-report::PictureLook look_of_width(const std::string& width) {
-  const Parsed<report::PictureLook> look = report::picture_look(width);
-  if (!look.value) throw InputError({"--width"}, look.problem, look.hint);
-  return *look.value;
-}
-
 void check_pictures(const PictureOptions& options, const Outputs& outputs) {
-  look_of(options);
+  if (!options.width.empty()) extras().look_of_width(options.width);
   for (const auto& [name, file] : {OutputOption{"--svg", options.svg}, OutputOption{"--vega", options.vega}}) {
     check_file(name, file);
     refuse_same_file({"--json", outputs.json}, {name, file});
@@ -47,15 +36,6 @@ void check_pictures(const PictureOptions& options, const Outputs& outputs) {
         refuse_same_file({name, file}, {"--out", outputs.out + own});
   }
   refuse_same_file({"--svg", options.svg}, {"--vega", options.vega});
-}
-
-void write_pictures(const PictureOptions& options, const report::Picture& picture) {
-  if (!options.svg.empty()) write_file(options.svg, report::picture_svg(picture, look_of(options)));
-  if (!options.vega.empty()) write_file(options.vega, json_text(report::picture_vega(picture)));
-}
-
-void add_to_page(Answer& answer, const report::Picture& picture) {
-  if (answer.page && !picture.is_empty()) answer.page->data["pictures"].push_back(report::picture_for_page(picture));
 }
 
 }  // namespace orrery::cli

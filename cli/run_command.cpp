@@ -15,6 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/extras.h"
 #include "cli/launcher_flags.h"
 #include "cli/output.h"
 #include "cli/pictures.h"
@@ -22,7 +23,6 @@
 #include "cli/printed_figures.h"
 #include "cli/run_files.h"
 #include "cli/run_options.h"
-#include "cli/seeds.h"
 #include "cli/session.h"
 #include "cli/sources.h"
 #include "core/config/quantity_text.h"
@@ -237,7 +237,7 @@ Answer answer_of(const experiment::Run& run, const experiment::RunRequest& reque
   Answer answer{options.details ? report::details_text(run.result) : report::summary_text(run.result),
                 report::to_json(run.result, options.deterministic)};
   if (options.critical_path) add_path(run, answer);
-  if (options.schedule) answer.text += schedule_of_run(run);
+  if (options.schedule) answer.text += extras().schedule_of_run(run);
   if (options.cost) add_cost(run, request, session, answer);
   if (options.verify_fold) verify_fold(run, request, session, answer);
   return answer;
@@ -266,7 +266,7 @@ void run(RunOptions& options, Session& session) {
   std::vector<std::string> settings = session.settings;
   if (options.no_fold) settings.emplace_back("fold=off");
   if (options.seeds > 0) {
-    session.exit_code = options.run_seeds(
+    session.exit_code = extras().run_seeds(
         {options.experiment, std::move(settings), !options.no_fast_forward, options.seeds, options.points}, session);
     return;
   }
@@ -274,7 +274,7 @@ void run(RunOptions& options, Session& session) {
   check_outputs(options, outputs);
   const report::RankChoice ranks = report::parse_rank_choice(options.ranks);
   const report::RankChoice timeline_ranks = report::parse_rank_choice(options.timeline_ranks, "--timeline-ranks");
-  const report::PictureLook schedule_look = look_of_width(options.width);
+  if (!options.schedule_svg.empty()) extras().look_of_width(options.width);
   std::optional<Comparable> job;
   std::optional<experiment::WrittenLaunch> launch;
   experiment::RunRequest request{options.experiment,
@@ -309,10 +309,10 @@ void run(RunOptions& options, Session& session) {
   if (!options.figures.empty())
     answer.text = printed_figures(comma_separated(options.figures), options.csv, answer.document, run.result);
   if (!options.sources.empty()) answer.text = sources_of(options.sources, run.result, session.files);
-  if (outputs.wants_page()) answer.page = page_of_run(options, run);
+  if (outputs.wants_page()) answer.page = extras().page_of_run(options, run);
   give(answer, outputs, [&] {
-    if (!options.timeline.empty()) write_timeline(options, run, timeline_ranks);
-    if (!options.schedule_svg.empty()) write_schedule(options, run, schedule_look);
+    if (!options.timeline.empty()) extras().write_timeline(options, run, timeline_ranks);
+    if (!options.schedule_svg.empty()) extras().write_schedule(options, run);
   });
 }
 
@@ -355,9 +355,8 @@ void add_seeds(CLI::App& command, RunOptions& options) {
 
 }  // namespace
 
-void add_run_command(CLI::App& app, Session& session, RunSeeds run_seeds) {
+void add_run_command(CLI::App& app, Session& session) {
   RunOptions& options = session.keep<RunOptions>();
-  options.run_seeds = run_seeds;
   CLI::App& command = add_command(app, "run",
                                   {"orrery run job.yaml --nodes 4",
                                    "orrery run job.yaml --set workload.batch.micro=2 --json - | jq .iteration_time_s",

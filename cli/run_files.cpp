@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/run_files.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,17 +15,9 @@
 #include "core/config/quantity_text.h"
 #include "core/files/output_file.h"
 #include "report/operations/rank_csv.h"
-#include "report/page/page.h"
-#include "report/passes/passes.h"
-#include "report/passes/schedule_drawing.h"
-#include "report/timeline/timeline.h"
 
 namespace orrery::cli {
 namespace {
-
-report::TimelineSource source_of(const experiment::Run& run) {
-  return {run.job, run.training, run.log, run.acting, run.result, &run.machine};
-}
 
 // The files of --out: all of them are there afterwards, or none.
 class OutFolder {
@@ -79,6 +71,10 @@ class OutFolder {
 
 }  // namespace
 
+report::TimelineSource timeline_source(const experiment::Run& run) {
+  return {run.job, run.training, run.log, run.acting, run.result, &run.machine};
+}
+
 std::string table_file(const RunOptions& options, std::string_view name) {
   return fmt::format("{}.csv{}", name, options.gzip ? ".gz" : "");
 }
@@ -102,28 +98,10 @@ void write_folder(const std::string& folder, const RunOptions& options, const ex
   OutFolder out(folder, options, run, ranks);
   out.add_text("result.json", json_text(answer.document));
   out.add_text(answer.text_name, answer.text);
-  const report::TimelineSource source = source_of(run);
+  const report::TimelineSource source = timeline_source(run);
   out.add_table("operations", report::operations_csv(source));
   if (run.training) out.add_table("memory", report::memory_csv(run.job, *run.training, run.log, run.acting));
   out.commit();
-}
-
-void write_timeline(const RunOptions& options, const experiment::Run& run, const report::RankChoice& choice) {
-  const std::vector<report::ChosenRank> ranks = report::chosen_ranks(choice, run.result.class_of_rank);
-  if (ranks.size() > report::kMostTimelineRanks)
-    spdlog::warn("{}: shows the first {} of {} ranks; --timeline-ranks 0-7,16 shows others",
-                 printable(options.timeline, 300), report::kMostTimelineRanks, ranks.size());
-  const report::TimelineSource source = source_of(run);
-  OutputFile file(options.timeline);
-  const report::TimelineSize size =
-      report::write_timeline(source, ranks, run.link_rates, [&](std::string_view text) { file.write(text); });
-  file.close();
-  if (replaceable_file(options.timeline)) tell_written(options.timeline, file.size());
-  if (size.merged > Duration::zero())
-    spdlog::warn(
-        "{}: operations of less than {} are put together where they follow one another; --timeline-ranks 0 "
-        "shows one rank in full",
-        printable(options.timeline, 300), rounded(size.merged));
 }
 
 void check_schedule(const RunOptions& options, const experiment::Experiment& read) {
@@ -141,34 +119,6 @@ void check_schedule(const RunOptions& options, const experiment::Experiment& rea
                     "is none",
                     printable(options.experiment)),
         "--timeline FILE draws what the ranks of any job do");
-}
-
-namespace {
-
-std::optional<report::Passes> passes_of_run(const experiment::Run& run) {
-  return report::collect_passes(source_of(run));
-}
-
-}  // namespace
-
-std::string schedule_of_run(const experiment::Run& run) {
-  const std::optional<report::Passes> passes = passes_of_run(run);
-  return passes ? "\n" + report::schedule_text(*passes) : "\nschedule: no pass takes any time\n";
-}
-
-void write_schedule(const RunOptions& options, const experiment::Run& run, const report::PictureLook& look) {
-  const std::optional<report::Passes> passes = passes_of_run(run);
-  if (!passes) throw InputError({"--schedule-svg"}, "nothing to draw: no pass of the job takes any time");
-  const std::string picture = report::schedule_svg(*passes, look);
-  OutputFile file(options.schedule_svg);
-  file.write(picture);
-  file.close();
-  if (replaceable_file(options.schedule_svg)) tell_written(options.schedule_svg, file.size());
-}
-
-Page page_of_run(const RunOptions& options, const experiment::Run& run) {
-  const report::TimelineSource source = source_of(run);
-  return {fmt::format("orrery run {}", options.experiment), report::run_page(source, run.path)};
 }
 
 }  // namespace orrery::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files that `orrery run` writes beside its answer: the folder of tables, the timeline, the schedule, the page.
+// Files that `orrery run` writes beside its answer: the folder of tables, and what is checked of the others.
 #pragma once
 
 #include <string>
@@ -9,10 +9,13 @@
 #include "cli/run_options.h"
 #include "experiment/experiment.h"
 #include "experiment/runs/run.h"
-#include "report/plot/picture.h"
 #include "report/rank_choice.h"
+#include "report/timeline_source.h"
 
 namespace orrery::cli {
+
+// What drawings and tables of a run are made of; refers to it.
+report::TimelineSource timeline_source(const experiment::Run& run);
 
 // Name of a table in the folder of --out: "operations.csv.gz".
 std::string table_file(const RunOptions& options, std::string_view name);
@@ -24,14 +27,7 @@ void check_files(const RunOptions& options, const Outputs& outputs);
 void write_folder(const std::string& folder, const RunOptions& options, const experiment::Run& run,
                   const report::RankChoice& ranks, const Answer& answer);
 
-void write_timeline(const RunOptions& options, const experiment::Run& run, const report::RankChoice& choice);
-
 // Before the job is simulated. InputError where its schedule is to be drawn and it has none, or several.
 void check_schedule(const RunOptions& options, const experiment::Experiment& read);
-// The schedule as text; behind the answer's, where --schedule asks for it.
-std::string schedule_of_run(const experiment::Run& run);
-void write_schedule(const RunOptions& options, const experiment::Run& run, const report::PictureLook& look);
-
-Page page_of_run(const RunOptions& options, const experiment::Run& run);
 
 }  // namespace orrery::cli

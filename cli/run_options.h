@@ -7,7 +7,6 @@
 
 #include "cli/launcher_flags.h"
 #include "cli/point_options.h"
-#include "cli/seeds.h"
 
 namespace orrery::cli {
 
@@ -23,17 +22,16 @@ struct RunOptions {
   bool details = false;
   std::string timeline;
   std::string timeline_ranks = "classes";
-  bool schedule = false;                  // as text
-  std::string schedule_svg;               // file
-  std::string width = "column";           // of that
-  std::string figures;                    // names, in place of the summary
+  bool schedule = false;         // as text
+  std::string schedule_svg;      // file
+  std::string width = "column";  // of that
+  std::string figures;           // names, in place of the summary
   bool csv = false;
   std::string sources;    // format of the list of figures, in place of the summary
   bool cost = false;      // of `perturb`
   std::size_t seeds = 0;  // to simulate with; 0: its own only
   PointOptions points;    // of these
   LauncherFlags flags;
-  RunSeeds run_seeds = nullptr;
 };
 
 }  // namespace orrery::cli

@@ -12,6 +12,7 @@
 #include "cli/pictures.h"
 #include "cli/session.h"
 #include "cli/study/benchmark_machine.h"
+#include "cli/study/drawings.h"
 #include "core/files/input_files.h"
 #include "study/benchmark/algorithms.h"
 #include "study/benchmark/interval.h"

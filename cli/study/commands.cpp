@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Commands of the program `orrery-study`: all of them.
 #include "cli/commands.h"
-#include "cli/seeds.h"
 
 namespace orrery::cli {
-namespace {
-
-void add_run(CLI::App& app, Session& session) { add_run_command(app, session, run_seeds); }
-
-}  // namespace
 
 std::span<const OwnCommand> own_commands() {
   static constexpr std::array<OwnCommand, kCommands.size()> kOwn = {{
-      {"run", add_run},
+      {"run", add_run_command},
       {"compare", add_compare_command},
       {"explain", add_explain_command},
       {"goodput", add_goodput_command},

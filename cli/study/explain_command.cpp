@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/pictures.h"
 #include "cli/session.h"
+#include "cli/study/drawings.h"
 #include "cli/study/points.h"
 #include "core/files/input_files.h"
 #include "experiment/files/file_kinds.h"

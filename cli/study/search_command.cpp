@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/pictures.h"
 #include "cli/session.h"
+#include "cli/study/drawings.h"
 #include "cli/study/points.h"
 #include "core/config/quantity_text.h"
 #include "core/config/text.h"

@@ -18,6 +18,7 @@
 #include "cli/output.h"
 #include "cli/pictures.h"
 #include "cli/session.h"
+#include "cli/study/drawings.h"
 #include "cli/study/points.h"
 #include "cli/study/watch.h"
 #include "core/config/quantity_text.h"

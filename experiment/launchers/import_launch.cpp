@@ -141,12 +141,6 @@ std::size_t ImportedLaunch::count(ArgumentFate fate) const {
   return static_cast<std::size_t>(std::ranges::count(arguments, fate, &ReadArgument::fate));
 }
 
-std::optional<Launcher> launcher_named(std::string_view name) {
-  const auto found = std::ranges::find(kLauncherNames, name);
-  if (found == kLauncherNames.end()) return std::nullopt;
-  return static_cast<Launcher>(found - kLauncherNames.begin());
-}
-
 ConfigValue experiment_of(const LaunchKeys& keys, const LaunchBase& software, const LaunchBase& model,
                           const Location& where, Diagnostics& diagnostics) {
   ConfigValue root{ConfigValue::Kind::kMap, where, {}, {}, {}};

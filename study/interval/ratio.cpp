@@ -101,13 +101,6 @@ nlohmann::ordered_json to_json(const RatioInterval& interval) {
   return {{"low", interval.low}, {"high", interval.high}, {"told_apart", interval.is_told_apart}};
 }
 
-report::DocumentKeys ratio_interval_keys() {
-  using enum report::KeyType;
-  return {{kNumber, "low", "ratio to the first"},
-          {kNumber, "high", "likewise"},
-          {kTruth, "told_apart", "false where a ratio of 1 is within"}};
-}
-
 std::string ratio_interval_text(double ratio, const RatioError& error) {
   const RatioInterval interval = ratio_interval(ratio, error);
   return fmt::format("it takes {} time; {} of {} pairs of published runs ({}) put that between {} and {}{}",
@@ -152,15 +145,6 @@ nlohmann::ordered_json to_json(const RatioError& error) {
           {"pairs", error.pairs},
           {"families", error.families},
           {"of", error.of}};
-}
-
-report::DocumentKeys ratio_error_keys() {
-  using enum report::KeyType;
-  return {{kNumber, "at_most", "the larger of measured / predicted ratio and its inverse, minus 1"},
-          {kNumber, "share", "of pairs that have no more"},
-          {kWhole, "pairs", "of published runs"},
-          {kWhole, "families", "that these are of"},
-          {kText, "of", "which sort of model"}};
 }
 
 }  // namespace orrery::study

@@ -250,6 +250,9 @@ def check_alone(program, checks):
         half = subprocess.run([alone, *flags()], cwd=folder, capture_output=True, text=True, check=False)
         checks.check(half.returncode == 2 and "orrery-study: error: has 'orrery astra-sim', and cannot be started: No such file"
                      in half.stderr and not half.stdout, "a command whose program is not there says so", half.stderr)
+        drawn = subprocess.run([alone, "compare", "a.yaml", "b.yaml", "--svg=c.svg"], cwd=folder, capture_output=True, text=True, check=False)
+        checks.check(drawn.returncode == 2 and "orrery-study: error: has 'orrery compare --svg', and cannot be started: No such file"
+                     in drawn.stderr and not drawn.stdout, "an option whose program is not there says so", drawn.stderr)
         os.symlink(alone, Path(folder, "orrery-study"))
         itself = subprocess.run([alone, *flags()], cwd=folder, capture_output=True, text=True, check=False, timeout=20)
         checks.check(itself.returncode == 2 and "is the program 'orrery' by another name" in itself.stderr,
