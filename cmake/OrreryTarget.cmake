@@ -96,23 +96,30 @@ function(orrery_common_headers)
   orrery_precompile(orrery_headers)
 endfunction()
 
-# orrery_rooms(TARGET source...): those of these files that are in one folder are compiled at once.
+# orrery_rooms(TARGET source... TOGETHER room...): those of these files that are in one folder are compiled at once, and
+# those of all rooms of TOGETHER ("." is the folder itself) as one.
 function(orrery_rooms target)
+  cmake_parse_arguments(ARG "" "" "TOGETHER" ${ARGN})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${ORRERY_UNITY} UNITY_BUILD_MODE GROUP)
-  foreach(source IN LISTS ARGN)
+  foreach(source IN LISTS ARG_UNPARSED_ARGUMENTS)
     cmake_path(GET source PARENT_PATH room)
+    if("${room}" IN_LIST ARG_TOGETHER OR (room STREQUAL "" AND "." IN_LIST ARG_TOGETHER))
+      set(room together)
+    endif()
     string(MAKE_C_IDENTIFIER "room_${room}" room)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room})
   endforeach()
 endfunction()
 
-# orrery_layer(NAME SOURCES ... COLD ... APART ... USES layer... LIBRARIES library...): one static library per layer. The
+# orrery_layer(NAME SOURCES ... COLD ... APART ... TOGETHER room... USES layer... LIBRARIES library... PRECOMPILE
+# header...): one static library per layer. The
 # files of a room (a folder) are compiled at once, since most of the time goes into what they include; those of APART, which
 # define the same names for their algorithm or topology each, are compiled one by one. The dev preset compiles all one by
-# one. COLD files are none of those that a simulation spends its time in. PRECOMPILE header...: also compiled once, for
-# those of this layer.
+# one. COLD files are none of those that a simulation spends its time in. TOGETHER room...: rooms that are compiled as
+# one ("." is the layer's own folder), since what they include takes longer than they do. PRECOMPILE header...: also compiled once, for those of this
+# layer.
 function(orrery_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;COLD;APART;USES;LIBRARIES;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;COLD;APART;TOGETHER;USES;LIBRARIES;PRECOMPILE" ${ARGN})
   set(targets orrery_${name})
   if(ARG_PRECOMPILE AND NOT ARG_COLD)
     message(FATAL_ERROR "orrery_layer(${name}): PRECOMPILE is for its COLD files, and it has none")
@@ -126,7 +133,7 @@ function(orrery_layer name)
   add_library(orrery_${name} STATIC ${ARG_SOURCES} ${ARG_APART})
   set_target_properties(orrery_${name} PROPERTIES LINKER_LANGUAGE CXX)
   foreach(target IN LISTS targets)
-    orrery_rooms(${target} ${ARG_SOURCES} ${ARG_COLD})
+    orrery_rooms(${target} ${ARG_SOURCES} ${ARG_COLD} TOGETHER ${ARG_TOGETHER})
     target_link_libraries(${target} PUBLIC orrery_options ${ARG_LIBRARIES} PRIVATE orrery_checked)
     foreach(used IN LISTS ARG_USES)
       target_link_libraries(${target} PUBLIC orrery_${used})
