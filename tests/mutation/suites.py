@@ -5,10 +5,10 @@ import json
 import os
 import pathlib
 import re
-import resource
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 # Suites that test no code of the layers, that need other programs than the build's, or that tell of the files of the tree.
@@ -28,6 +28,7 @@ class Suite:
         self.folder = properties["WORKING_DIRECTORY"]
         self.environment = dict(line.split("=", 1) for line in properties.get("ENVIRONMENT", []))
         self.has_cases = len(self.command) == 1
+        self.alone = threading.Lock()  # tests write to files of the build folder
 
     def cases(self):
         if not self.has_cases:
@@ -47,20 +48,15 @@ class Suite:
 
     def run(self, cases, seconds, **variables):
         """Seconds of the clock and the exit code, None if it took more than `seconds` of a processor or ten times that."""
-        def limit():
-            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-            resource.setrlimit(resource.RLIMIT_FSIZE, (WRITTEN, WRITTEN))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-        with tempfile.TemporaryDirectory() as scratch, tempfile.NamedTemporaryFile("w", suffix=".txt") as chosen:
+        limits = ["prlimit", f"--cpu={int(seconds) + 1}:{int(seconds) + 2}", f"--as={MEMORY}", f"--fsize={WRITTEN}", "--core=0", "--"]
+        with self.alone, tempfile.TemporaryDirectory() as scratch, tempfile.NamedTemporaryFile("w", suffix=".txt") as chosen:
             chosen.writelines('"' + re.sub(r'(["\\,])', r"\\\1", case) + '"\n' for case in cases)
             chosen.flush()
             more = ["--abort", "--input-file", chosen.name] if self.has_cases else []
             environment = {**os.environ, **self.environment, **variables, "TMPDIR": scratch}
             started = time.monotonic()
-            process = subprocess.Popen([*self.command, *more], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit)
+            process = subprocess.Popen([*limits, *self.command, *more], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
             try:
                 code = process.wait(10 * seconds)
             except subprocess.TimeoutExpired:
