@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,11 +17,13 @@
 namespace orrery::collectives {
 namespace {
 
-std::string fault_of_dependency(const Exchange& exchange, std::uint32_t rank, std::uint32_t earlier) {
+// `end`: which end of the message that waits the rank is.
+std::string fault_of_dependency(const Exchange& exchange, std::string_view end, std::uint32_t rank,
+                                std::uint32_t earlier) {
   if (earlier >= exchange.messages.size()) return fmt::format("waits for message {}, which does not exist", earlier);
   const Message& other = exchange.messages[earlier];
   if (other.to == rank || other.from == rank) return {};
-  return fmt::format("waits for {}, which its sender neither sends nor receives", describe(exchange, earlier));
+  return fmt::format("waits for {}, which its {} neither sends nor receives", describe(exchange, earlier), end);
 }
 
 std::string fault_of_places(const std::vector<PieceId>& places, PieceId count) {
@@ -41,9 +45,11 @@ std::string fault_of_message(const Exchange& exchange, const Message& message) {
   if (std::string fault = fault_of_places(message.pieces, exchange.places()); !fault.empty()) return fault;
   if (std::string fault = fault_of_places(exchange.places_of(message), exchange.places()); !fault.empty()) return fault;
   for (const std::uint32_t earlier : message.after)
-    if (std::string fault = fault_of_dependency(exchange, message.from, earlier); !fault.empty()) return fault;
+    if (std::string fault = fault_of_dependency(exchange, "sender", message.from, earlier); !fault.empty())
+      return fault;
   for (const std::uint32_t earlier : message.lands_after)
-    if (std::string fault = fault_of_dependency(exchange, message.to, earlier); !fault.empty()) return fault;
+    if (std::string fault = fault_of_dependency(exchange, "receiver", message.to, earlier); !fault.empty())
+      return fault;
   return {};
 }
 

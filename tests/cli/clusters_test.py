@@ -9,7 +9,8 @@ import json
 import re
 import sys
 
-from orrery_program import SOURCE, Checks, Program, scratch_folder
+from broken_machines import slot
+from orrery_program import SOURCE, Checks, Program, scratch_folder, write_files
 
 TOO_MANY = "links are too many to draw"
 
@@ -80,6 +81,17 @@ def check_classes(program, checks, folder):
     checks.check(len(slower) == 6 and all(tuple(rest) == expected[name] for name, *rest in slower), "classes of links", slower)
 
 
+def check_sockets(program, checks, folder):
+    """Bandwidths that NCCL takes between Intel's sockets by their model: of NCCL's dump of a topology, one GPU a socket."""
+    for family, model, rate in [(6, 0x55, 10), (6, 0x54, 6), (6, 0x8F, 22), (6, 0xCF, 40), (7, 0xCF, 10)]:
+        sockets = "".join(f'<cpu numaid="{i}" arch="x86_64" vendor="GenuineIntel" familyid="{family}" modelid="{model}">\n'
+                          + slot(0x20 + i, "0x030200", f'<gpu dev="{i}" sm="90" rank="{i}"></gpu>') + "</cpu>\n" for i in range(2))
+        write_files(folder, {"system.xml": f'<system version="1">\n{sockets}</system>\n'})
+        imported = program.run(["cluster", "import", "system.xml"], folder).stdout
+        checks.check(f"{{from: cpu0, to: cpu1, bandwidth: {rate} GB/s," in imported,
+                     f"sockets of family {family}, model {model}, are joined by {rate} GB/s", imported)
+
+
 def main():
     program = Program(sys.argv[1])
     checks = Checks()
@@ -102,6 +114,7 @@ def main():
         checks.check(" 16 leaf, 32 spine)" in routed.stdout and "    512    50 GB/s" in routed.stdout,
                      "dgx-superpod under deterministic routing has a link for each cable", routed.stdout)
         check_classes(program, checks, folder)
+        check_sockets(program, checks, folder)
     return checks.exit_code()
 
 

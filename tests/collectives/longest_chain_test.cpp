@@ -5,6 +5,7 @@
 
 #include "collectives/algorithms.h"
 #include "collectives/longest_chain.h"
+#include "collectives/message_table.h"
 
 using namespace orrery;
 using namespace orrery::collectives;
@@ -40,6 +41,24 @@ Duration by_relaxation(const Schedule& schedule) {
 
 }  // namespace
 
+TEST_CASE("a send that waits for one of another lane starts no earlier than that") {
+  for (const bool is_more : {false, true}) {
+    TableProgram first{{{1, 0, 1, 1, Combine::kCopy, {0, 1}}, {2, 0, 1, 1, Combine::kCopy}}, 1, {1, 2}, {}};
+    if (is_more) {
+      first.more = {{{}, {0}}};
+      first.sends[1].more = 0;
+    } else {
+      first.sends[1].after_send = 0;
+    }
+    const TableProgram second{{}, 1, {0}, {}}, third{{{0, 0, 1, 1, Combine::kCopy}}, 1, {1}, {}};
+    const MessageTable table("lanes", CollectiveKind::kAllReduce, 0, 1, {first, second, third});
+    const Schedule schedule = make_schedule(table, {CollectiveKind::kAllReduce, 3, 0, Bytes(1), {}, std::nullopt});
+    // From rank 2 to rank 0 in 3, on to rank 1 in 1, and then, on the other lane, back to rank 2 in 5.
+    const auto apart = [](std::uint32_t from, std::uint32_t to) { return Duration(from == 2 ? 3 : to == 1 ? 1 : 5); };
+    CHECK(longest_chain(schedule, apart) == Duration(3 + 5));
+  }
+}
+
 TEST_CASE("the longest chain of every schedule is what relaxation finds") {
   for (const Algorithm& algorithm : algorithms())
     for (const CollectiveKind kind : kAllCollectiveKinds) {
@@ -69,6 +88,10 @@ TEST_CASE("the longest chain of ranks in lockstep is of all steps") {
         if (!schedule.is_lockstep()) continue;
         ++in_lockstep;
         INFO(algorithm.name << ' ' << name_of(kind) << " of " << ranks);
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+          CHECK(schedule.sends(rank) == schedule.sends(0));
+          CHECK(schedule.receives(rank) == schedule.sends(0));
+        }
         const auto all_alike = [](std::uint32_t, std::uint32_t) { return Duration(3); };
         CHECK(longest_chain(schedule, all_alike) == Duration(3 * schedule.sends(0)));
       }

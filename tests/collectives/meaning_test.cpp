@@ -83,6 +83,15 @@ TEST_CASE("pieces that are cut into shares mean, share by share, what the whole 
     }
 }
 
+TEST_CASE("a kind has a root if its data come from one rank or go to one") {
+  using enum CollectiveKind;
+  for (const CollectiveKind kind : kAllCollectiveKinds) {
+    INFO(name_of(kind));
+    CHECK(has_root(kind) == is_rooted(kind));
+    CHECK(is_to_root(kind) == (kind == kReduce || kind == kGather));
+  }
+}
+
 TEST_CASE("a group of one rank sends nothing") {
   for (const Case& c : every_case()) {
     const collectives::Schedule schedule = schedule_of(c, 1);

@@ -119,8 +119,15 @@ TEST_CASE("a malformed exchange is refused with the message at fault") {
   CHECK(reason(broadcast_to_two({{0, 1, {1}, kCopy, {}}})) ==
         "message 0 (0 -> 1) carries piece 1, which does not exist");
   CHECK(reason(broadcast_to_two({{0, 1, {0, 0}, kCopy, {}}})) == "message 0 (0 -> 1) carries piece 0 twice");
+  CHECK(reason({kBroadcast, 2, 0, 2, {{0, 1, {2, 0}, kCopy, {}}}}) ==
+        "message 0 (0 -> 1) carries piece 2, which does not exist");
+  CHECK(reason({kBroadcast, 2, 0, 2, {{0, 1, {0, 1, 0}, kCopy, {}}}}) == "message 0 (0 -> 1) carries piece 0 twice");
   CHECK(reason(broadcast_to_two({{0, 1, {0}, kCopy, {7}}})) ==
         "message 0 (0 -> 1) waits for message 7, which does not exist");
+  CHECK(reason(broadcast_to_two({{0, 1, {0}, kCopy, {}, {}, {7}}})) ==
+        "message 0 (0 -> 1) waits for message 7, which does not exist");
+  CHECK(reason(broadcast_to_two({{0, 1, {0}, kCopy, {}, {}, {1}}, {0, 2, {0}, kCopy, {}}})) ==
+        "message 0 (0 -> 1) waits for message 1 (0 -> 2), which its receiver neither sends nor receives");
   CHECK(reason(broadcast_to_two({{0, 1, {0}, kCopy, {1}}, {0, 2, {0}, kCopy, {0}}})) ==
         "messages wait for one another in a circle");
 }

@@ -35,6 +35,18 @@ TEST_CASE("the second phase of a direct all-reduce waits for the whole first one
   for (std::uint32_t i = 4; i < 8; ++i) CHECK(schedule.step(1, i).needs == SlotRange{0, 4});
 }
 
+TEST_CASE("partners in swing are near on the ring, an even rank's ahead and back in turn, an odd one's the other way") {
+  const collectives::Schedule schedule = schedule_of({"swing", kAllReduce}, 16);
+  for (std::uint32_t rank = 0; rank < 16; ++rank) {
+    std::vector<std::uint32_t> partners;
+    for (std::uint32_t i = 0; i < 4; ++i) partners.push_back(schedule.step(rank, i).to);
+    const std::uint32_t turn = rank % 2 == 0 ? 1 : 15;  // one ahead, or one back
+    INFO("rank " << rank);
+    for (const auto& [round, ahead] : {std::pair(0U, 1U), {1U, 15U}, {2U, 3U}, {3U, 11U}})  // 1, -1, 3, -5
+      CHECK(partners[round] == (rank + turn * ahead) % 16);
+  }
+}
+
 TEST_CASE("with a window of W, no rank ever has more than W sends in flight") {
   // Sends start in order, so that send i finds only those from i-W+1 on in flight if it waits for send i-W.
   for (const CollectiveKind kind : kAllCollectiveKinds)

@@ -76,6 +76,16 @@ TEST_CASE("within a node one copy goes to each rank") {
   CHECK(transfer.latency == Duration(30'000'000));
 }
 
+TEST_CASE("the slowest link of a pattern determines how long a transfer takes within nodes, between them and in all") {
+  GroupShape shape = shape_of(2, 8);
+  shape.paces[static_cast<std::size_t>(NodePattern::kRing)] = {{1e-9, 4e-9}, {3e-9, 1e-9}};
+  shape.paces[static_cast<std::size_t>(NodePattern::kDoubleTree)] = {{1, 1}};
+  const TransferSeconds seconds = lone_seconds({NodePattern::kRing, Bytes(1000), Bytes(2000), {}}, shape);
+  CHECK(seconds.within == Approx(3e-6));
+  CHECK(seconds.between == Approx(8e-6));
+  CHECK(seconds.together == Approx(9e-6));  // 1 + 8, where the other link takes 3 + 2
+}
+
 // The same on 4 nodes of 2, and a token may go to 2 of them: 4 of its ranks (all experts of both), 2 nodes, of which
 // its own is one in four, and each copy goes on to the ranks there, of which every second is where it came in.
 TEST_CASE("over the network one copy goes to each node") {

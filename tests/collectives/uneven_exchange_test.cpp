@@ -84,6 +84,21 @@ TEST_CASE("every pair gets its share once, whatever the algorithm") {
     }
 }
 
+TEST_CASE("programs are alike where each rank sends the same ahead, and not where one sends another share") {
+  for (const char* name : {"direct", "direct2"}) {
+    const auto algorithm = collectives::find_algorithm(name).value();
+    std::vector<std::uint64_t> weights(4 * 4);
+    for (std::uint32_t from = 0; from < 4; ++from)
+      for (std::uint32_t ahead = 0; ahead < 4; ++ahead) weights[from * 4 + (from + ahead) % 4] = ahead + 1;
+    const MessageTable alike = collectives::uneven_exchange(algorithm, name, 4, weights);
+    weights[1] = 7;
+    const MessageTable other = collectives::uneven_exchange(algorithm, name, 4, weights);
+    INFO(name);
+    CHECK(alike.program(0).hash == alike.program(1).hash);
+    CHECK(other.program(0).hash != other.program(1).hash);
+  }
+}
+
 TEST_CASE("algorithms that put what is for several ranks into one message are for equal sizes") {
   for (const char* name : {"bruck", "halving-doubling", "ring"})
     CHECK_THAT(error_of(name, 8), Catch::Contains("sends what is for several ranks in one message"));

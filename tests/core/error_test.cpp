@@ -146,3 +146,15 @@ TEST_CASE("a part with digits says more of a name than others") {
   CHECK(likely_names("Meta-Llama-3-70B", std::vector<std::string>{"llama2-70b", "llama3-70b"}) ==
         std::vector<std::string>{"llama3-70b"});
 }
+
+TEST_CASE("a name comes before those that go on from it, whatever their letters") {
+  CHECK(likely_names("mod", std::array<std::string, 3>{"modell\xC3\xA4", "model", "modell"}) ==
+        std::vector<std::string>{"model", "modell", "modell\xC3\xA4"});
+}
+
+TEST_CASE("of the names within a word the longest is meant, the first of equal ones, and none of two letters") {
+  const std::string word = "their-abcd-or-efgh-of-much-more";
+  CHECK(likely_names(word, std::array<std::string, 3>{"abc", "abcd", "efgh"}) == std::vector<std::string>{"abcd"});
+  CHECK(likely_names(word, std::array<std::string, 1>{"efg"}) == std::vector<std::string>{"efg"});
+  CHECK(likely_names(word, std::array<std::string, 1>{"of"}).empty());
+}

@@ -48,6 +48,22 @@ TEST_CASE("pieces of work are under way at the same time, as many as there are t
   CHECK(seen == 3 * 3);
 }
 
+TEST_CASE("no more pieces of work are under way than there are threads") {
+  for (const unsigned threads : {1U, 2U}) {
+    std::mutex guard;
+    std::condition_variable met;
+    unsigned here = 0, most = 0;
+    in_parallel(threads + 1, threads, [&](std::size_t) {
+      std::unique_lock lock(guard);
+      most = std::max(most, ++here);
+      met.notify_all();
+      met.wait_for(lock, std::chrono::milliseconds(50), [&] { return here > threads; });
+      --here;
+    });
+    CHECK(most <= threads);
+  }
+}
+
 TEST_CASE("progress counts what is done, and the first piece that failed is the one told of, when all are done") {
   for (const unsigned threads : {1U, 4U}) {
     std::vector<std::uint64_t> shown;

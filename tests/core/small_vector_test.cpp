@@ -27,6 +27,7 @@ TEST_CASE("a small vector keeps its items when they no longer stand in it") {
   for (int item = 0; item < 5; ++item) {
     few.push_back(item);
     CHECK(few.back() == item);
+    CHECK(std::as_const(few).back() == item);
     CHECK(few.front() == 0);
   }
   CHECK(items_of(few) == std::vector{0, 1, 2, 3, 4});

@@ -378,3 +378,24 @@ TEST_CASE("keys that a part of an experiment leaves out are listed with what is 
   const auto given = check_config(file, {"nodes=1"}, kFiles, diagnostics).defaults;
   CHECK(std::ranges::find(given, "nodes", &DefaultedKey::path) == given.end());
 }
+
+TEST_CASE("devices of a matrix are joined by what most of them reach one another over") {
+  const Folder folder;
+  const std::string file = folder.write(
+      "c.yaml", "node: {device: a100-sxm-80gb, devices: 5, topology_matrix: m.txt, capacities: {pcie: 31.5 GB/s}}\n");
+  const auto interconnect = [&](std::size_t joined) {  // of five devices, so many by NVLink
+    std::string matrix = "\tGPU0\tGPU1\tGPU2\tGPU3\tGPU4\n";
+    for (std::size_t from = 0; from < 5; ++from) {
+      matrix += fmt::format("GPU{}", from);
+      for (std::size_t to = 0; to < 5; ++to)
+        matrix += from == to ? "\tX" : std::max(from, to) < joined ? "\tNV1" : "\tSYS";
+      matrix += "\n";
+    }
+    folder.write("m.txt", matrix);
+    Diagnostics diagnostics;
+    const std::vector<DefaultedKey> defaults = check_config(file, {}, kFiles, diagnostics).defaults;
+    return std::ranges::find(defaults, "node.interconnect", &DefaultedKey::path)->value;
+  };
+  CHECK(interconnect(4) == "nvlink");  // 12 of 20 pairs
+  CHECK(interconnect(3) == "other");
+}

@@ -186,3 +186,16 @@ TEST_CASE("a change with which memory may run out is offered only where no other
   const std::string tight = hint_of(edited(text, {"workload.software.footprint.reserve=79.9 GiB"}));
   for (const Remedy& remedy : remedies_of(tight)) CHECK(remedy.may_run_out);
 }
+
+TEST_CASE("of the pairs of changes with which a job fits the one that costs least time is named") {
+  const std::string text = fmt::format(kJob, "dgx-a100", 1, "llama3-70b", "megatron-2024", "tensor: 8, data: 1", 1, "");
+  CHECK(hint_of(edited(text))
+            .starts_with("would fit with workload.optimizer: adam-8bit and workload.offload.activations: 100 % ("));
+}
+
+TEST_CASE("the memory of a job is checked beside one that is no training") {
+  const Experiment experiment = edited(
+      "cluster: dgx-a100\nnodes: 2\njobs:\n  - {name: a, workload: {collective: all_reduce, size: 1 MiB, ranks: 8}}\n"
+      "  - name: b\n    workload: {model: gpt3-13b, parallel: {data: 8}, batch: {global: 64, micro: 1}}\n");
+  CHECK(hint_of(experiment).starts_with("would fit with "));
+}

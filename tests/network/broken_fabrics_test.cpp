@@ -61,6 +61,8 @@ TEST_CASE("fabrics that cannot be built are refused where the mistake stands") {
       {"cluster: {node: {device: {name: x}, devices: 1025, links: [" + fine + "]}}\n", "at most 1024 can be joined"},
       {dims("topology: fat-tree, size: 8, leaf_ports: 4, trunk_latency: 0 ns, oversubscription: 0.5"),
        "oversubscription: 0.5 is out of range; expected 1 to 1000"},
+      {dims("topology: fat-tree, size: 8, leaf_ports: 4, trunk_latency: 0 ns, oversubscription: 1001"),
+       "oversubscription: 1001 is out of range; expected 1 to 1000"},
       {dims("topology: fat-tree, size: 8, leaf_ports: 0, trunk_latency: 0 ns"), "0 is out of range"},
       {dims("topology: fat-tree, size: 8, trunk_latency: 0 ns"), "'cluster.dims[].leaf_ports' is missing"},
       {dims("topology: rail-optimised, size: 9, rails: 2, leaf_ports: 4, trunk_latency: 0 ns"),
@@ -87,5 +89,19 @@ TEST_CASE("fabrics that cannot be built are refused where the mistake stands") {
     INFO(result.errors);
     CHECK(result.errors.find(expected) != std::string::npos);
     CHECK(result.errors.starts_with("x.yaml:"));
+  }
+}
+
+TEST_CASE("a switch may have any name of letters, digits, '-' and '_'") {
+  const auto errors = [](const std::string& name) {
+    const std::string link = ", to: \"" + name + "\", bandwidth: 1 GB/s, latency: 0 ns}";
+    return read_cluster_text("cluster: {node: {device: {name: x}, devices: 2, links: [{from: gpu0" + link +
+                             ", {from: gpu1" + link + "]}}\n")
+        .errors;
+  };
+  for (const char* name : {"A", "Z", "a", "z", "0", "9", "-", "_", "Leaf-0_b"}) CHECK(errors(name) == "");
+  for (const char* name : {"@", "[", "`", "{", "/", ":"}) {
+    INFO(name);
+    CHECK(errors(name).find(std::string("invalid name '") + name + "'") != std::string::npos);
   }
 }

@@ -58,6 +58,7 @@ TEST_CASE("a drawing has every vertex, and one edge for two equal links") {
   CHECK(dot.starts_with("digraph \"a 'b'\" {\n"));
   CHECK(dot.ends_with("}\n"));
   CHECK(occurrences(dot, "[label=\"gpu") == 8);
+  CHECK(occurrences(dot, "fillcolor=lightblue") == 8);  // the devices
   CHECK(occurrences(dot, "subgraph \"cluster_node0\"") == 1);
   // All links of this node are one way only.
   CHECK(occurrences(dot, " -> ") == fabric.link_count());

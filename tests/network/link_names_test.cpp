@@ -43,3 +43,10 @@ TEST_CASE("every link is found by its name") {
     }
   }
 }
+
+TEST_CASE("a name that is none is likened to those of the first ten thousand vertices") {
+  const Fabric fabric = fabric_of(
+      "cluster: {device: {name: x}, dims: [{topology: switch, size: 20000, bandwidth: 1 GB/s, latency: 1 us}]}\n");
+  CHECK(link_name_hint(fabric, "gpu9999x") == "did you mean 'gpu9999'?");
+  CHECK(link_name_hint(fabric, "gpu10000x") != "did you mean 'gpu10000'?");
+}

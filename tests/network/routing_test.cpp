@@ -42,6 +42,23 @@ std::uint32_t uplink(const Fabric& fabric, std::uint32_t from, std::uint32_t to)
 
 }  // namespace
 
+TEST_CASE("hops between two members are the links on the route between them") {
+  const RoutedGraph graph(GraphSpec{.devices = 2,
+                                    .nics = 1,
+                                    .vertices = {"gpu0", "gpu1", "nic0", "hub"},
+                                    .link_classes = {"link"},
+                                    .links = {{.from = 0, .to = 1}, {.from = 0, .to = 3}, {.from = 3, .to = 2}}});
+  const auto links = [&](std::uint32_t from, std::uint32_t to) {
+    std::uint32_t count = 0;
+    graph.route(from, to, [&](std::uint32_t) { ++count; });
+    return count;
+  };
+  CHECK(links(0, 1) == 1);
+  CHECK(links(0, 2) == 2);
+  CHECK(graph.hops(0, 1) == 1);
+  CHECK(graph.hops(0, 2) == 2);
+}
+
 TEST_CASE("deterministic: choices are the digits of the destination") {
   RouteChoices choices = kDeterministic.choices({3, 5}, 37);
   CHECK(choices.take(4) == 1);  // 37 = 1 + 4 * 9
@@ -100,6 +117,16 @@ TEST_CASE("with k up-links, flows to destinations that are equal modulo k get k 
   };
   CHECK(time(kSpray) == 1'000'000'000);
   CHECK(time(kDeterministic) == 4'000'000'000);
+}
+
+TEST_CASE("ecmp: a pair of devices and a seed have the same choices in every release") {
+  const auto first_three = [](const Endpoints& ends, std::uint64_t seed) {
+    RouteChoices choices = Routing{RoutingKind::kEcmp, seed}.choices(ends, 0);
+    return std::vector<std::uint32_t>{choices.take(1000), choices.take(1000), choices.take(1000)};
+  };
+  CHECK(first_three({3, 5}, 0) == std::vector<std::uint32_t>{703, 647, 17});
+  CHECK(first_three({5, 3}, 0) == std::vector<std::uint32_t>{803, 489, 588});
+  CHECK(first_three({3, 5}, 7) == std::vector<std::uint32_t>{171, 841, 927});
 }
 
 TEST_CASE("ecmp spreads pairs evenly, and sends each pair one way only") {

@@ -3,15 +3,19 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "system/execution/stretch_courses.h"
+#include "tests/system/small_jobs.h"
 #include "workload/graph/builder.h"
 
 using namespace orrery;
 using namespace orrery::system;
 using namespace orrery::workload;
+using namespace orrery::test;
 using collectives::DeviceShare;
+using std::chrono::microseconds;
 
 namespace {
 
@@ -38,6 +42,43 @@ struct Recorded {
 
 OperationRecord ran(std::uint32_t node, std::int64_t start, std::int64_t end) {
   return {NodeId(node), node, Time(Duration(start)), Time(Duration(start)), Time(Duration(end))};
+}
+
+// Two ranks compute for 10 us, call each other, and go through both once more; `beside` runs meanwhile. Node 1 is the
+// call, node 2 the repetition.
+Job with_repetition(const std::vector<GraphNode>& beside = {}) {
+  GraphBuilder builder;
+  builder.add({.kind = NodeKind::kCompute, .duration = microseconds(10)});
+  builder.add({.kind = NodeKind::kCollective, .bytes = Bytes(100'000)});
+  const std::uint32_t stretch = builder.add_stretch({NodeId(0), 2, {NodeId(1)}});
+  builder.add({.kind = NodeKind::kCompute, .repetition = Repetition{stretch}});
+  builder.depend(NodeId(1), NodeId(0));
+  builder.depend(NodeId(2), NodeId(1));
+  NodeId last{1};
+  for (const GraphNode& node : beside) {
+    const NodeId added = builder.add(node);
+    builder.depend(added, std::exchange(last, added));
+  }
+  Job job;
+  job.labels.emplace_back(std::vector<NodeLabel>(3 + beside.size()));
+  job.graphs.push_back(std::move(builder).build());
+  job.communicators.push_back({"world", {RankId(0), RankId(1)}});
+  RankBinding binding;
+  binding.communicators.push_back(kWorld);
+  job.ranks.push_back(binding);
+  job.ranks.push_back(binding);
+  return job;
+}
+
+// With `ahead` the ranks may run ahead of the clock.
+Outcome repeat(const Job& job, bool ahead) {
+  SimulationOptions options;
+  options.collectives = always("ring");
+  options.collectives.granularity = Granularity::kPhase;
+  options.fold = FoldMode::kAuto;
+  options.fast_forward = ahead;
+  return simulate(job, one_dimension("switch", 2, Bandwidth(1'000'000'000), Duration::zero()), options,
+                  NetworkModel::kFlow);
 }
 
 const std::vector<OperationRecord> kTight = {ran(1, 100, 110), ran(2, 110, 130), ran(3, 130, 170), ran(4, 170, 175)};
@@ -186,4 +227,25 @@ TEST_CASE("what calls outside take of the device slows what a stretch computes m
   StretchCourses longer(graph, stretch, first,
                         ContendedDevice{{100, 1'000'000'000'000}, {{}, {}, {}, {20, 250'000'000'000}}});
   CHECK_THROWS_AS(longer.beside({{Duration(0), half}}), NotRepeatable);
+}
+
+TEST_CASE("a program that repeats a call of its own runs ahead of the clock, and takes what it took each time") {
+  const Outcome outcome = repeat(with_repetition(), true);
+  CHECK(outcome.totals.why_by_events == "");
+  // The call passes half of 100 kB on twice, at 1 GB/s.
+  CHECK(outcome.end(0, NodeId(1)) == at(microseconds(110)));
+  CHECK(outcome.totals.finish == at(microseconds(220)));
+  CHECK(repeat(with_repetition(), false).totals.finish == outcome.totals.finish);
+}
+
+TEST_CASE("a repetition is none while something else wants what it runs on") {
+  CHECK_NOTHROW(repeat(with_repetition({{.kind = NodeKind::kHostCompute, .duration = microseconds(5)}}), false));
+  // A computation, ready 5 us after the repetition began.
+  CHECK_THROWS_AS(repeat(with_repetition({{.kind = NodeKind::kHostCompute, .duration = microseconds(5)},
+                                          {.kind = NodeKind::kCompute, .duration = microseconds(5)}}),
+                         false),
+                  NotRepeatable);
+  // A call of the same communicator, under way when the repetition begins and when it ends.
+  CHECK_THROWS_AS(repeat(with_repetition({{.kind = NodeKind::kCollective, .bytes = Bytes(10'000'000)}}), false),
+                  NotRepeatable);
 }

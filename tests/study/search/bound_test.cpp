@@ -174,6 +174,8 @@ TEST_CASE("a bound takes the fastest of several types of hosts") {
 TEST_CASE("bounds count what takes most of the time") {
   const std::string slow = "perturb: {links: {nic.up: {bandwidth: 2 %}}}\n";
   const std::string wide = "{layers: 4, hidden: 4096, heads: 32, vocab: 1000, sequence: 64, tied_embeddings: false}";
+  const std::string square =
+      "{layers: 4, hidden: 2048, heads: 16, vocab: 1000, sequence: 4096, tied_embeddings: false}";
   const std::string thin = "{layers: 8, hidden: 1024, heads: 16, vocab: 1000, sequence: 4096, tied_embeddings: false}";
   // Gradients between two and, of every pass, among many; messages between stages; pairs of passes.
   const std::vector<std::pair<double, JobText>> rows = {
@@ -183,8 +185,16 @@ TEST_CASE("bounds count what takes most of the time") {
       {0.97, {"dgx-a100", 2, 8, thin, "  parallel: {pipeline: 2, data: 8, zero: 0}\n" + slow}},
       {0.97, {"dgx-a100", 2, 64, thin, "  parallel: {pipeline: 2, data: 8, zero: 0}\n" + slow}},
       {0.97, {"dgx-a100", 1, 16, thin, "  parallel: {pipeline: 4, data: 2, zero: 0}\n  schedule: {kind: dualpipe}\n"}},
+      {0.97, {"dgx-a100", 1, 64, thin, "  parallel: {pipeline: 4, data: 2, zero: 0}\n  schedule: {kind: dualpipev}\n"}},
+      // The last chunk's gradients; a pass that comes late to its pair.
       {0.97,
-       {"dgx-a100", 1, 64, thin, "  parallel: {pipeline: 4, data: 2, zero: 0}\n  schedule: {kind: dualpipev}\n"}}};
+       {"dgx-a100", 2, 16, square,
+        "  parallel: {pipeline: 2, data: 8, zero: 2}\n  schedule: {kind: 1f1b-interleaved, virtual_stages: 2}\n"
+        "  overlap: {gradients: true, bucket: 4 GB}\n"}},
+      {0.96,
+       {"{node: dgx-a100, scale_out: {topology: switch, network: infiniband, latency: 20 ms}}", 2, 128,
+        "{layers: 8, hidden: 1024, heads: 16, vocab: 1000, sequence: 1024, tied_embeddings: false}",
+        "  parallel: {pipeline: 2, data: 8, zero: 0}\n  schedule: {kind: 1f1b, overlap_passes: true}\n"}}};
   for (const auto& [least, job] : rows) {
     CAPTURE(job.model, job.more);
     experiment::Experiment experiment = read(file_of(job));

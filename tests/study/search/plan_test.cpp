@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <catch2/catch.hpp>
 
 #include "tests/study/search/small_jobs.h"
@@ -29,6 +30,7 @@ TEST_CASE("plans fill the cluster, each once, and what the ranges ask for") {
     CHECK(plan[PlanKey::kTensor] * plan[PlanKey::kPipeline] * plan[PlanKey::kContext] * plan[PlanKey::kData] == 16);
     CHECK((plan[PlanKey::kTensor] > 1 || plan[PlanKey::kSequence] == 0));
     CHECK((plan[PlanKey::kPipeline] > 1 || plan[PlanKey::kVirtualStages] == 1));
+    CHECK(plan[PlanKey::kOffload] == 0);  // as the job has it
   }
   PlanRanges ranges;
   ranges[static_cast<std::size_t>(PlanKey::kTensor)] = {2, 3};
@@ -137,12 +139,37 @@ TEST_CASE("settings name what a plan drops of the job, and nothing that it keeps
   CHECK(count(grouped, plan, "workload.schedule.group=5") == 1);
 }
 
+TEST_CASE("plans shard states among fewer ranks where these divide the replicas and hold the experts") {
+  workload::TrainingSpec base = training_of(read_job({"dgx-a100", 2, 64, kSmallExperts}));
+  base.parallel.shard = 4;
+  const auto shard_of = [&](std::int64_t data, std::int64_t expert, std::int64_t zero) {
+    Plan plan;
+    plan[PlanKey::kData] = data;
+    plan[PlanKey::kExpert] = expert;
+    plan[PlanKey::kZero] = zero;
+    return with_plan(base, plan).parallel.shard;
+  };
+  CHECK(shard_of(16, 4, 1) == 4);
+  CHECK(shard_of(16, 8, 1) == 0);
+  CHECK(shard_of(6, 1, 1) == 0);
+  CHECK(shard_of(16, 1, 0) == 0);  // nothing is sharded
+}
+
 TEST_CASE("layers that do not divide among stages leave room for the embedding and the head") {
-  const workload::TrainingSpec base =
-      training_of(read_job({"dgx-a100", 2, 64, "{layers: 6, hidden: 1024, heads: 16, vocab: 32000, sequence: 2048}"}));
+  const auto base_of = [](int layers) {
+    return training_of(
+        read_job({"dgx-a100", 2, 64,
+                  fmt::format("{{layers: {}, hidden: 1024, heads: 16, vocab: 32000, sequence: 2048}}", layers)}));
+  };
+  const workload::TrainingSpec base = base_of(6);
+  std::set<std::int64_t> virtual_stages;  // of two stages: they have 6 layers of 4 or 6 chunks
+  for (const Plan& each : all_plans(base, 16, {}))
+    if (each[PlanKey::kPipeline] == 2) virtual_stages.insert(each[PlanKey::kVirtualStages]);
+  CHECK(virtual_stages == std::set<std::int64_t>{1, 2, 3});
   Plan plan;
   plan[PlanKey::kPipeline] = 4;
   CHECK(with_plan(base, plan).pipeline_layers == std::vector<std::int64_t>{1, 2, 2, 1});
+  CHECK(with_plan(base_of(7), plan).pipeline_layers == std::vector<std::int64_t>{2, 2, 2, 1});  // 9 do not divide
   plan[PlanKey::kPipeline] = 3;
   CHECK(with_plan(base, plan).pipeline_layers.empty());
   plan[PlanKey::kPipeline] = 8;  // a stage without layers is refused elsewhere
@@ -160,4 +187,6 @@ TEST_CASE(
   CHECK(micro == std::set<std::int64_t>{1, 2, 4, 8});
   CHECK(sequence == std::set<std::int64_t>{0, 1});
   CHECK_FALSE(plan_value(PlanKey::kSchedule, "1f2b"));
+  CHECK(plan_value(PlanKey::kZero, "3") == 3);
+  CHECK_FALSE(plan_value(PlanKey::kZero, "4"));
 }

@@ -306,7 +306,9 @@ TEST_CASE("constraints leave the plans that meet them") {
     CHECK(one.plan[PlanKey::kRecompute] == 0);
   }
   request.where.emplace_back("tensor > 2", Location{"--where"});
-  CHECK_THROWS_WITH(search_plans(request, kFiles), Contains("no plan fills") && Contains("tensor > 2"));
+  CHECK_THROWS_WITH(
+      search_plans(request, kFiles),
+      Contains("no plan fills") && Contains(" with tensor * context <= 2 and recompute = none and tensor > 2"));
   request.where.emplace_back("tensr > 2", Location{"--where"});
   CHECK_THROWS_WITH(search_plans(request, kFiles), Contains("unknown name 'tensr'"));
 }
@@ -354,6 +356,19 @@ TEST_CASE("sizes of a cluster are ordered by what is best") {
   }
   CHECK_THAT(sizes_text(by_time), Contains("device-hours") && Contains("of 2 nodes: "));
   CHECK(sizes_json(by_time)["sizes"].size() == 2);
+}
+
+TEST_CASE("sizes of a cluster without a plan come last") {
+  SearchRequest request{file_of(kFourNodes), {}};
+  request.budget = 1;
+  request.ranges[static_cast<std::size_t>(PlanKey::kTensor)] = {16};
+  const std::vector<std::int64_t> nodes = {1, 2};
+  Points points;
+  const auto sizes = search_sizes(request, nodes, Objective::kTime, points, kFiles);
+  REQUIRE(sizes.size() == 2);
+  CHECK(sizes[0].nodes == 2);
+  CHECK(sizes[0].has_best());
+  CHECK_FALSE(sizes[1].search);
 }
 
 TEST_CASE("a plan of the experiment that does not fit says so before its time") {

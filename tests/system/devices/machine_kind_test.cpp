@@ -140,3 +140,10 @@ TEST_CASE("only NVLink switches multicast") {
   CHECK(errors_of(node("    interconnect: pcie\n    multicast: false\n")).empty());
   CHECK(has(errors_of(node("    interconnect: nvlnk\n")), "did you mean 'nvlink'?"));
 }
+
+TEST_CASE("a host launches kernels in no time up to a hundred times that of an H100 node's") {
+  const auto errors = [](const char* launch) { return errors_of(node(fmt::format("    host_launch: {}\n", launch))); };
+  for (const char* launch : {"0", "1.4", "100"}) CHECK(errors(launch) == "");
+  CHECK(has(errors("-0.1"), "'-0.1' is negative"));
+  CHECK(has(errors("100.1"), "invalid factor 100.1"));
+}

@@ -159,6 +159,21 @@ TEST_CASE("between measurements and the model times go over without a jump") {
   CHECK(before == Approx(1));
 }
 
+TEST_CASE("measured experts are at most as many as a table may have") {
+  const auto errors_of = [](int experts) {
+    Diagnostics diagnostics;
+    read_kernel_csv(
+        "dtype,kernel,tokens,hidden,inter,topk,experts,tp,ep,distribution,latency_us\nbfloat16,moe,8,64,64,1," +
+            std::to_string(experts) + ",1,1,balanced,10\n",
+        "experts.csv", diagnostics);
+    std::string text;
+    for (const Problem& problem : diagnostics.problems()) text += to_string(problem);
+    return text;
+  };
+  CHECK(errors_of(65536) == "");
+  CHECK(errors_of(65537) == "experts.csv:2:24: error: 65537 experts; at most 65536");
+}
+
 TEST_CASE("half of the measured products of an H100 predict the other half") {
   const std::filesystem::path path = ORRERY_SOURCE_DIR "/../shared/data/kernels/gemm_h100_sxm.csv.gz";
   if (!std::filesystem::exists(path)) {

@@ -338,3 +338,16 @@ TEST_CASE("a part of a job has what is said of its ranks, numbered anew, and of 
   CHECK(part.jitter.sigma == 1000);
   CHECK(part.first_rank == 4);
 }
+
+TEST_CASE("only noise that each operation draws for itself tells the equal operations of a rank apart") {
+  const auto disturbs = [](JitterUnit per, std::int64_t sigma) {
+    Perturbation perturbation;
+    perturbation.jitter.per = per;
+    perturbation.jitter.sigma = sigma;
+    return perturbation.disturbs_operations();
+  };
+  CHECK(disturbs(JitterUnit::kOperation, 1));
+  for (const JitterUnit per : {JitterUnit::kNode, JitterUnit::kRank}) CHECK_FALSE(disturbs(per, 1'000'000));
+  for (const JitterUnit per : {JitterUnit::kNode, JitterUnit::kRank, JitterUnit::kOperation})
+    CHECK_FALSE(disturbs(per, 0));
+}

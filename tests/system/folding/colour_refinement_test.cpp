@@ -3,6 +3,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <map>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -175,6 +176,21 @@ TEST_CASE("one different vertex tells a ring apart by distance") {
   refinement.refine();
   CHECK(refinement.class_count() == 1 + 501);  // the mark, distances 0 .. 500
   CHECK(refinement.is_equitable());
+}
+
+TEST_CASE("a vertex may have tens of thousands of neighbours, each of which it sees once") {
+  constexpr std::uint32_t kNeighbours = 50'000;
+  ColourRefinement refinement;
+  const std::uint32_t centre = refinement.add_vertex(0);
+  for (std::uint32_t v = 1; v <= kNeighbours; ++v) refinement.add_edge(centre, refinement.add_vertex(0), 1);
+  refinement.refine();
+  std::vector<std::uint32_t> seen;
+  refinement.for_each_neighbour(centre, [&](std::uint32_t neighbour, std::uint32_t) { seen.push_back(neighbour); });
+  std::ranges::sort(seen);
+  std::vector<std::uint32_t> all(kNeighbours);
+  std::iota(all.begin(), all.end(), 1U);
+  CHECK(seen == all);
+  CHECK(refinement.class_count() == 2);
 }
 
 // Any equitable partition will do in place of the vertices: here one that also heeds a mark on some of them.

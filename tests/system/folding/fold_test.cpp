@@ -104,6 +104,19 @@ TEST_CASE("every collective and algorithm of larger groups folds without a diffe
     }
 }
 
+TEST_CASE("no message is sent by itself of a call in lockstep on links of its own whose members act as one") {
+  const Fabric fabric = one_dimension("switch", 8, kBandwidth, kLatency);
+  for (const std::string algorithm : {"halving-doubling", "ring"}) {
+    INFO(algorithm);
+    SimulationOptions options;
+    options.collectives = always(algorithm);
+    const Outcome outcome =
+        fold_and_compare(everybody_calls(8, kAllReduce, Bytes(8'000'000)), fabric, options, NetworkModel::kFlow);
+    CHECK(outcome.totals.messages > 0);
+    CHECK(outcome.totals.fast_forwarded == outcome.totals.messages);
+  }
+}
+
 // 2 (n-1) n messages; but for the ranks there are n links up and n down, the communicator and the exchange.
 TEST_CASE("where all send the same to all, no message is compared") {
   constexpr std::uint32_t kRanks = 100;

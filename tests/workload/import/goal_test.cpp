@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "tests/workload/traces/same_job.h"
 #include "tests/workload/traces/trace_builder.h"
+#include "workload/import/format.h"
 #include "workload/import/goal/goal.h"
 #include "workload/matching/matching.h"
 #include "workload/tools/writer.h"
@@ -154,7 +155,7 @@ TEST_CASE("an imported schedule is the same after writing and reading") {
 
 TEST_CASE("what is wrong with a GOAL schedule is said with its line") {
   const auto in_first = [](const std::string& line) { return problems(first_of_two(line)); };
-  CHECK_THAT(problems(""), Contains("no num_ranks"));
+  CHECK_THAT(problems(""), Contains("a.goal:1: error: no num_ranks"));
   CHECK_THAT(problems("num_ranks 0\n"), Contains("a.goal:1: error: num_ranks without a number above 0"));
   CHECK_THAT(problems("num_ranks 1000000000\nrank 0 { }\n"),
              Contains("num_ranks is 1000000000, but only rank 0 given") && Contains("is the file cut off?"));
@@ -194,4 +195,15 @@ TEST_CASE("a schedule of nothing but errors is not reported line by line") {
   std::string text = "num_ranks 1\n";
   for (int i = 0; i < 10'000; ++i) text += "nonsense\n";
   CHECK(problems(text).size() < 20'000);
+  // Nor is one of nothing but labels that are not there.
+  text = "num_ranks 1\nrank 0 {\n";
+  for (int i = 0; i < 10'000; ++i) text += "a requires b\n";
+  const std::string labels = problems(text + "}\n");
+  CHECK_THAT(labels, Contains("a.goal:3: error: rank 0 has no label a") && Contains("... and 80 more"));
+}
+
+TEST_CASE("a workload is known by its first line that is no comment") {
+  CHECK(workload_format_of("// made up\n\n  num_ranks 2\n") == WorkloadFormat::kGoal);
+  CHECK(workload_format_of("# made up\nMICRO\n") == WorkloadFormat::kAstraText);
+  CHECK_FALSE(workload_format_of("// num_ranks 2"));
 }

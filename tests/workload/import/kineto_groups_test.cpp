@@ -183,3 +183,18 @@ TEST_CASE("a batch of sends and receives is read from the calls of the host") {
   CHECK(waits_for(job, "end of ncclDevKernel_SendRecv", "ncclDevKernel_SendRecv"));
   match(job);
 }
+
+TEST_CASE("a batch of one message is that message") {
+  const auto rank = [](int number) {
+    KinetoText text(number, 2);
+    text.host_op(70, 2, number == 0 ? "send" : "recv",
+                 notes(16, 16, "[0, 1]", 2, "5", "pipe") +
+                     (number == 0 ? R"(, "External id": 1, "Dst Rank": 1)" : R"(, "External id": 1, "Src Rank": 0)"));
+    return text.kernel("ncclDevKernel_SendRecv", 100, 10, 20).kernel("a", 120, 10, 20).str();
+  };
+  const Job job = import({rank(0), rank(1)});
+  REQUIRE(job.graph(RankId{0}).transfers().size() == 1);
+  CHECK(job.graph(RankId{0}).transfers()[0] == node_named(job, RankId{0}, "ncclDevKernel_SendRecv"));
+  CHECK(waits_for(job, "a", "ncclDevKernel_SendRecv"));
+  match(job);
+}

@@ -44,23 +44,30 @@ std::string reduce_profile(std::int64_t elements, int rank = 0, int world = 2) {
 }
 
 // A call of c10d in schema 1.0.1, in a job of one process group of which nothing is said but an address.
-std::string old_execution_trace(std::int64_t elements, std::string_view name = "allreduce", int process = 71) {
-  return fmt::format(
-      R"({{"schema": "1.0.1", "pid": {}, "nodes": [{{"name": "record_param_comms", "id": 7, "rf_id": 5, )"
-      R"("inputs": [[[1, 2, 0, {}, 4, "cuda:0"]], 141, 94594108, 0, "{}", [4, 4], [4, 4]], )"
-      R"("input_types": ["GenericList[Tensor(float)]", "Int"], "outputs": []}}]}})",
-      process, elements, name);
+std::string old_execution_call(std::int64_t elements, std::string_view name = "allreduce") {
+  return fmt::format(R"({{"name": "record_param_comms", "id": 7, "rf_id": 5, )"
+                     R"("inputs": [[[1, 2, 0, {}, 4, "cuda:0"]], 141, 94594108, 0, "{}", [4, 4], [4, 4]], )"
+                     R"("input_types": ["GenericList[Tensor(float)]", "Int"], "outputs": []}})",
+                     elements, name);
 }
 
-std::string new_execution_trace(std::string_view ranks) {
+std::string old_execution_trace(const std::vector<std::string>& calls, int process = 71) {
+  return fmt::format(R"({{"schema": "1.0.1", "pid": {}, "nodes": [{}]}})", process, fmt::join(calls, ", "));
+}
+
+std::string old_execution_trace(std::int64_t elements, std::string_view name = "allreduce", int process = 71) {
+  return old_execution_trace(std::vector{old_execution_call(elements, name)}, process);
+}
+
+std::string new_execution_trace(std::string_view ranks, std::string_view group = "tp") {
   return fmt::format(
       R"x({{"schema": "1.1.1-chakra.0.0.4", "pid": 71, "nodes": [
 {{"id": 2, "name": "## process_group:init ##", "inputs": {{"values": [
-  "[{{\"pg_name\": \"3\", \"pg_desc\": \"tp\", \"ranks\": {0}, \"group_size\": 2}}]"]}}, "attrs": []}},
+  "[{{\"pg_name\": \"3\", \"pg_desc\": \"{1}\", \"ranks\": {0}, \"group_size\": 2}}]"]}}, "attrs": []}},
 {{"id": 7, "name": "record_param_comms", "inputs": {{"values": [[1, 2, 0, 1000, 4, "cuda:0"], 141,
-  ["3", "tp"], 1, "allreduce", [], [], 2, 1, 2], "types": ["Tensor(float)"]}},
+  ["3", "{1}"], 1, "allreduce", [], [], 2, 1, 2], "types": ["Tensor(float)"]}},
   "attrs": [{{"name": "rf_id", "value": 9}}, {{"name": "pg_size", "value": 2}}]}}]}})x",
-      ranks);
+      ranks, group);
 }
 
 std::string group_of(const Job& job, RankId rank, std::string_view kernel) {
@@ -115,6 +122,37 @@ TEST_CASE("an execution trace says what the profile of its step does not") {
   CHECK(group_of(job, RankId{6}, "ncclKernel_X") == "6 7");
   CHECK(job.communicators[1].name == "tp");
   CHECK_NOTHROW(match(job));
+}
+
+TEST_CASE("the operator of a kernel's launch is looked for among the last 64 that began") {
+  const auto said = [](int others) {  // begun and ended between the operator and the launch
+    KinetoText text(0, 1);
+    old_call(text, 100, "c10d::allreduce_", "nccl:all_reduce", "[[]]", "[[1000]]");
+    for (int i = 0; i < others; ++i)
+      text.event(fmt::format(R"("ph": "X", "cat": "cpu_op", "name": "nccl:broadcast", "pid": 71, "tid": 1, )"
+                             R"("ts": {:.3f}, "dur": 0.001, "args": {{"External id": 7}})",
+                             92 + 0.01 * i));
+    return problems({text.str()});
+  };
+  CHECK_THAT(said(63), !Contains("without notes of c10d"));
+  CHECK_THAT(said(64), Contains("without notes of c10d"));
+}
+
+TEST_CASE("calls that do not name each other are paired in their order, as many as can be") {
+  KinetoText text(0, 2);
+  for (const auto& [begin, elements] : {std::pair(100, 1), {200, 2}, {300, 1}, {400, 3}})
+    old_call(text, begin, "c10d::allreduce_", "nccl:all_reduce", "[[]]", fmt::format("[[{}]]", elements));
+  const Profiles files(
+      {text.str(), old_execution_trace({old_execution_call(3), old_execution_call(1), old_execution_call(1)})});
+  Diagnostics diagnostics;
+  KinetoFacts facts;
+  import_kineto(files.files, diagnostics, {.symmetric = true}, &facts);
+  CHECK(facts.linked == 2);
+}
+
+TEST_CASE("an execution trace says the rank and the world of a profile that does not") {
+  CHECK_THAT(problems({reduce_profile(1000, 0, 0), new_execution_trace("[0, 1]", "default_pg")}, {.symmetric = true}),
+             Contains("the profile of rank 1 stands for all 2 ranks"));
 }
 
 TEST_CASE("an execution trace of another step, or of no profile, is an error") {
