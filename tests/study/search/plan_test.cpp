@@ -190,3 +190,12 @@ TEST_CASE(
   CHECK(plan_value(PlanKey::kZero, "3") == 3);
   CHECK_FALSE(plan_value(PlanKey::kZero, "4"));
 }
+
+TEST_CASE("a pipeline stage has at most sixteen parts, however many layers there are") {
+  const auto experiment =
+      read_job({"dgx-a100", 2, 64, "{layers: 72, hidden: 1024, heads: 16, vocab: 32000, sequence: 2048}"});
+  std::set<std::int64_t> virtual_stages;  // of two stages of 36 layers
+  for (const Plan& each : all_plans(training_of(experiment), 16, {}))
+    if (each[PlanKey::kPipeline] == 2) virtual_stages.insert(each[PlanKey::kVirtualStages]);
+  CHECK(virtual_stages == std::set<std::int64_t>{1, 2, 3, 4, 6, 9, 12});
+}
