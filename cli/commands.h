@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The commands, in the order of the help. Two programs share the command line: `orrery` has the commands that simulate
-// an experiment and compare several, as text and JSON, and takes two fifths of the time to build; it hands all else
+// an experiment and compare several, as text and JSON, and takes half of the time to build; it hands all else
 // over to `orrery-study` beside it, which has everything.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What options of `run` and `compare` ask for that only `orrery-study` does: drawings, pages, arguments of launchers,
-// seeds. kExtraOptions (cli/commands.h) names the options: `orrery` hands a command line that has one of them over.
+// Answers that only `orrery-study` gives to options of `run` and `compare`: drawings, pages, arguments of launchers,
+// seeds. kExtraOptions (cli/commands.h) names these options: `orrery` hands a command line that has one of them over.
 #pragma once
 
 #include <cstddef>

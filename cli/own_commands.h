@@ -29,8 +29,8 @@ std::span<const OwnCommand> own_commands();
 // Adds what only this program has and no help names: completion and pages of the manual (study/commands.cpp).
 void add_hidden_commands(CLI::App& app, Session& session);
 
-// What only `orrery-study` does for options of `run` and `compare` (cli/extras.h). Throws in `orrery`, which hands
-// command lines with such options over.
+// Answers to the options of `run` and `compare` that only `orrery-study` has (cli/extras.h). Throws in `orrery`, which
+// hands command lines with such options over.
 const Extras& extras();
 
 void add_run_command(CLI::App& app, Session& session);

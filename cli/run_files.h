@@ -14,7 +14,7 @@
 
 namespace orrery::cli {
 
-// What drawings and tables of a run are made of; refers to it.
+// Source of the drawings and tables of a run; refers to the run.
 report::TimelineSource timeline_source(const experiment::Run& run);
 
 // Name of a table in the folder of --out: "operations.csv.gz".
